@@ -1,0 +1,77 @@
+// Package guest holds what runs inside the sandbox: the JavaScript engine, compiled to WebAssembly, and the
+// prelude, the only JavaScript of ours in there.
+//
+// The prelude gives a gadget the module "cloudflare:workers", its env and ctx, console, timers and the web APIs
+// that the engine lacks, and speaks Cap'n Web with the kernel: one guest entry for each message. It talks to the
+// outside through one object, __host, which it captures and deletes before a gadget's code runs.
+//
+// The prelude is a set of small files, concatenated in the order of the list below inside one function, so that
+// they share names with each other and with nothing else. Nothing in here is trusted by the kernel: a gadget may
+// break its own prelude, and then breaks only itself.
+package guest
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// EngineSum is the sha256 of the engine that this package is written for.
+const EngineSum = "c0bd8f296e18cf074969f6401b9ecb72609a1323818ec2b9bf7a8f8d740d1363"
+
+// ErrNoEngine says that the program was built without the engine.
+var ErrNoEngine = errors.New("the JavaScript engine is missing: run make setup")
+
+//go:embed engine
+var engine embed.FS
+
+//go:embed prelude
+var prelude embed.FS
+
+// parts are the files of the prelude in the order in which they are evaluated.
+var parts = []string{
+	"builtins.js", "text.js", "inspect.js", "console.js", "clone.js", "storage.js", "timers.js", "web.js",
+	"stubs.js", "targets.js", "decode.js", "encode.js", "remap.js", "session.js", "context.js", "guest.js",
+}
+
+// Engine returns the engine's WebAssembly module. The caller owns the bytes. It fails with ErrNoEngine when the
+// program was built before setup, and with another error when the file is not the pinned one.
+func Engine() ([]byte, error) {
+	wasm, err := engine.ReadFile("engine/quickjs.wasm")
+	if err != nil {
+		return nil, ErrNoEngine
+	}
+	if sum := sha256.Sum256(wasm); hex.EncodeToString(sum[:]) != EngineSum {
+		return nil, fmt.Errorf("the JavaScript engine is not the pinned one (sha256 %x): run make setup", sum)
+	}
+	return wasm, nil
+}
+
+// Prelude returns the prelude: one classic script whose completion value is the object guest with the functions
+// boot(namespace), start(json), deliver(text), wake() and interrupted(text). boot and start return "" or what went
+// wrong. It expects the global object __host.
+func Prelude() string {
+	var b strings.Builder
+	b.WriteString("(() => { \"use strict\";\n")
+	for _, name := range parts {
+		text, err := prelude.ReadFile("prelude/" + name)
+		if err != nil {
+			panic("guest: " + err.Error()) // embedded at build time: a missing part is a mistake in the list
+		}
+		b.Write(text)
+	}
+	b.WriteString("return guest;\n})()\n")
+	return b.String()
+}
+
+// Workers returns the source of the ES module "cloudflare:workers".
+func Workers() string {
+	text, err := prelude.ReadFile("prelude/workers.mjs")
+	if err != nil {
+		panic("guest: " + err.Error())
+	}
+	return string(text)
+}

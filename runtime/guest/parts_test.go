@@ -1,0 +1,30 @@
+package guest
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestParts finds a part that is written and not listed, and a part whose text would change how others parse.
+func TestParts(t *testing.T) {
+	files, err := os.ReadDir("prelude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file.Name(), ".js") && !slices.Contains(parts, file.Name()) {
+			t.Errorf("prelude/%s is in no list", file.Name())
+		}
+	}
+	for _, name := range parts {
+		text, err := prelude.ReadFile("prelude/" + name)
+		if err != nil || !strings.HasSuffix(string(text), "\n") {
+			t.Errorf("prelude/%s does not end with a line break (%v)", name, err)
+		}
+	}
+	if strings.Contains(Workers(), "__host") {
+		t.Error("the module cloudflare:workers reaches for the host")
+	}
+}

@@ -1,0 +1,44 @@
+// Timers. The host is asked for one wake-up, at the time of the earliest timer.
+const timers = new OwnMap(); // id -> {at, every, callback, args}
+let timerCount = 0, wakeAt = -1;
+
+const addTimer = (callback, ms, args, repeat) => {
+  if (typeof callback !== "function") throw new TypeErrorClass("the callback of a timer must be a function");
+  ms = +ms;
+  ms = ms > 0 ? (ms < 2 ** 31 ? ms : 2 ** 31 - 1) : 0;
+  const id = ++timerCount, at = now() + ms;
+  timers.set(id, { at, every: repeat ? (ms < 4 ? 4 : ms) : -1, callback, args });
+  if (wakeAt < 0 || at < wakeAt) hostWake(wakeAt = at);
+  return id;
+};
+
+// clearTimer leaves the wake-up of a cleared timer, which does no harm, unless it was the last timer.
+const clearTimer = (id) => {
+  if (timers.delete(id) && timers.size === 0) hostWake(wakeAt = -1);
+};
+
+// runTimers runs the timers that are due, in the order of their times; one that throws stops no other.
+const runTimers = () => {
+  const due = [], time = now();
+  apply(mapEach, timers, [(timer, id) => {
+    if (timer.at > time) return;
+    let i = due.length;
+    for (; i > 0 && due[i - 1].timer.at > timer.at; i--) due[i] = due[i - 1];
+    due[i] = { id, timer };
+  }]);
+  for (let i = 0; i < due.length; i++) {
+    const { id, timer } = due[i];
+    if (!timers.has(id)) continue; // an earlier one cleared it
+    if (timer.every < 0) timers.delete(id);
+    else timer.at = time + timer.every;
+    try { apply(timer.callback, undefined, timer.args); } catch (thrown) { logFailure("a timer failed", thrown); }
+  }
+  resetWake();
+};
+
+// resetWake asks for the next wake-up again after the host has given one, or has cut the timers off.
+const resetWake = () => {
+  wakeAt = -1;
+  apply(mapEach, timers, [(timer) => { if (wakeAt < 0 || timer.at < wakeAt) wakeAt = timer.at; }]);
+  if (wakeAt >= 0) hostWake(wakeAt);
+};

@@ -1,0 +1,42 @@
+// The web's globals that the engine lacks.
+const noNetwork = (name) => new ErrorClass(`${name} is not available: a gadget has no network. Ask for a binding and call it through env.`);
+
+const randomBytes = (view) => {
+  const kind = isObject(view) ? containerNames.get(getPrototypeOf(view)) : undefined;
+  if (kind === undefined || kind === "DataView" || kind === "Float32Array" || kind === "Float64Array") throw new TypeErrorClass("getRandomValues needs a typed array of whole numbers");
+  const bytes = bytesOf(view);
+  if (bytes.length > 65536) throw new DOMExceptionClass("getRandomValues gives at most 65536 bytes", "QuotaExceededError");
+  bytes.set(hostRandom(bytes.length));
+  return view;
+};
+
+const randomUUID = () => {
+  const b = hostRandom(16);
+  b[6] = b[6] & 0x0f | 0x40;
+  b[8] = b[8] & 0x3f | 0x80;
+  let text = "";
+  for (let i = 0; i < 16; i++) text += (i === 4 || i === 6 || i === 8 || i === 10 ? "-" : "") + hexDigits[b[i] >> 4] + hexDigits[b[i] & 15];
+  return text;
+};
+const hexDigits = "0123456789abcdef";
+
+const globals = {
+  console: consoleObject,
+  setTimeout: (callback, ms, ...args) => addTimer(callback, ms, args, false),
+  setInterval: (callback, ms, ...args) => addTimer(callback, ms, args, true),
+  clearTimeout: clearTimer,
+  clearInterval: clearTimer,
+  structuredClone,
+  TextEncoder,
+  TextDecoder,
+  crypto: {
+    getRandomValues: randomBytes,
+    randomUUID,
+    get subtle() { throw later("crypto.subtle", "use crypto.randomUUID and crypto.getRandomValues meanwhile"); },
+  },
+  fetch: () => done(() => { throw noNetwork("fetch"); }),
+  WebSocket: class WebSocket { constructor() { throw noNetwork("WebSocket"); } },
+  connect: () => { throw noNetwork("connect"); },
+};
+for (const name of objectKeys(globals)) hide(globalThis, name, globals[name]);
+hide(globalThis, "self", globalThis);

@@ -1,0 +1,110 @@
+// How a gadget begins, restarts, and fails to.
+import { Guest, check, equal, finish, memoryStorage } from "./harness.mjs";
+const head = `import { DurableObject, WorkerEntrypoint, RpcTarget, RpcStub, restore, env } from "cloudflare:workers";\n`;
+const call = (guest, method, ...args) => {
+  guest.n = (guest.n ?? 0) + 1;
+  guest.deliver(JSON.stringify(["push", ["pipeline", 0, [method], args]]));
+  guest.deliver(`["pull",${guest.n}]`);
+  const out = guest.sent.splice(0);
+  guest.deliver(`["release",${guest.n},1]`);
+  return out.join(" ");
+};
+
+// Boot.
+for (const [name, code, want] of [
+  ["no class", "export const x = 1", "server.js has no exported class named Gadget"],
+  ["not a class", "export const Gadget = 5", "server.js has no exported class named Gadget"],
+  ["other name", head + "export class Thing extends DurableObject {}", "server.js has no exported class named Gadget"],
+  ["default only", head + "export default class extends DurableObject {}", "server.js has no exported class named Gadget"],
+]) equal(name, (await Guest.open(code)).bootError, want);
+for (const [name, code, want] of [["syntax", "export class {", /class statement/], ["foreign import", 'import "node:fs"', /cannot import node:fs/], ["throws", "throw new Error('at load')", /at load/]]) {
+  let text = "no error";
+  try { await Guest.open(code); } catch (e) { text = String(e.message); }
+  check(name, want.test(text), text);
+}
+
+// Start.
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject { constructor(ctx, e) { super(ctx, e); this.ok = ctx === this.ctx && e === this.env && e === env; } state() { return [this.ok, this.ctx.id.toString(), String(this.ctx.id), this.ctx.id.equals(this.ctx.id), typeof restore, typeof WorkerEntrypoint] } alarm() { return "a" } fetch() { return "f" } #hidden() {} }`);
+  equal("constructor", call(g, "state"), '["resolve",1,[[true,"gadget-1","gadget-1",true,"symbol","function"]]]');
+  equal("names of lifecycle methods", call(g, "alarm") + call(g, "fetch"), '["resolve",2,"a"]["resolve",3,"f"]');
+  for (const m of ["constructor", "toString", "hasOwnProperty", "__proto__", "__defineGetter__", "valueOf", "hidden", "#hidden", "nothing"]) check("no " + m, /"reject",\d+,\["error","TypeError"/.test(call(g, m)), m);
+  for (const m of ["ctx", "env", "ok"]) check("no own " + m, /"reject",\d+,\["error","TypeError","'\w+' is a property of the instance/.test(call(g, m)), m);
+  equal("nothing sent at start", g.sent.length, 0);
+}
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject { constructor(c, e) { super(c, e); throw new RangeError("no start") } }`);
+  equal("a throwing constructor", g.startError, "RangeError: no start");
+  check("is logged", /constructor of Gadget failed: RangeError: no start/.test(g.logs.join()), g.logs.join());
+}
+{
+  const g = await Guest.open(head + `export class Gadget { constructor(ctx) { this.c = ctx } hi() { return "hi" } async n() { return await this.c.storage.get("n") ?? null } }`);
+  equal("a class of no base", call(g, "hi") + call(g, "n"), '["resolve",1,"hi"]["resolve",2,null]');
+}
+{
+  const files = { "server.js": `import { Base } from "./base.js"; export class Gadget extends Base { two() { return 2 } }`, "base.js": head + `export class Base extends DurableObject { one() { return 1 } }` };
+  const g = await Guest.open(files);
+  equal("inherited methods", call(g, "one") + call(g, "two"), '["resolve",1,1]["resolve",2,2]');
+}
+
+// Restart: state is in storage, nothing else survives.
+{
+  const store = memoryStorage();
+  const code = head + `let module = 0; export class Gadget extends DurableObject { n = 0; async add() { module++; this.n++; const n = (await this.ctx.storage.get("n") ?? 0) + 1; await this.ctx.storage.put("n", n); return [n, this.n, module] } }`;
+  const a = await Guest.open(code, { store });
+  equal("before", call(a, "add") + call(a, "add"), '["resolve",1,[[1,1,1]]]["resolve",2,[[2,2,2]]]');
+  const b = await Guest.open(code, { store });
+  equal("after", call(b, "add"), '["resolve",1,[[3,1,1]]]');
+}
+
+// blockConcurrencyWhile: no call enters before it has ended, and then in order.
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject {
+    constructor(c, e) { super(c, e); c.blockConcurrencyWhile(async () => { this.ready = await c.storage.get("x") ?? "loaded"; await new Promise(r => setTimeout(r, 1)); this.ready += " late" }) }
+    see() { return this.ready } seen = []; note(n) { this.seen.push(n); return this.seen }
+  }`);
+  g.deliver('["push",["pipeline",0,["see"],[]]]'); g.deliver('["pull",1]');
+  g.deliver('["push",["pipeline",0,["note"],[1]]]'); g.deliver('["push",["pipeline",0,["note"],[2]]]'); g.deliver('["pull",3]');
+  equal("held back", g.sent.join(), "");
+  await new Promise((r) => setTimeout(r, 5));
+  g.wake();
+  equal("then in order", g.sent.join(" "), '["resolve",1,"loaded late"] ["resolve",3,[[1,2]]]');
+  g.sent.length = 0; g.n = 3;
+  equal("and open", call(g, "see"), '["resolve",4,"loaded late"]');
+}
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject { constructor(c, e) { super(c, e); c.blockConcurrencyWhile(async () => { throw new Error("migration") }) } }`);
+  check("a failing one ends the instance", /migration/.test(g.failure), g.failure);
+}
+
+// waitUntil, console of a throwing method, a turn with several messages.
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject { w() { this.ctx.waitUntil(Promise.reject(new Error("background"))); return 1 } boom() { throw new RangeError("boom!") } async later() { await null; throw new TypeError("later!") } }`);
+  equal("waitUntil", call(g, "w"), '["resolve",1,1]');
+  check("its failure is logged", /waitUntil failed: Error: background/.test(g.logs.join()), g.logs.join());
+  equal("throws", call(g, "boom") + call(g, "later"), '["reject",2,["error","RangeError","boom!"]]["reject",3,["error","TypeError","later!"]]');
+  check("with the method's name", g.logs.some((l) => /^error boom\(\) failed: RangeError: boom!\n +at boom \(server\.js/.test(l)) && g.logs.some((l) => /^error later\(\) failed: TypeError: later!/.test(l)), g.logs.join());
+}
+
+// A turn that the host cuts off: its calls fail, the instance lives.
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject { n = 0; spin() { for (;;); } async spinLater() { await null; for (;;); } async wait() { await new Promise(() => {}) } add() { return ++this.n } timer() { setTimeout(() => { for (;;); }, 0); setTimeout(() => { this.n = 50 }, 0) } mapper() { return this.env.GADGET.x().map(() => { for (;;); }) } }`);
+  const cut = (method) => { g.limit = 30; return call(g, method); };
+  equal("first", call(g, "add"), '["resolve",1,1]');
+  g.deliver('["push",["pipeline",0,["wait"],[]]]'); g.deliver('["pull",2]'); g.n = 2;
+  equal("a loop in the call", cut("spin"), '["reject",3,["error","Error","it ran for too long"]]');
+  equal("others are not touched", call(g, "add"), '["resolve",4,2]');
+  const text = cut("spinLater");
+  equal("a loop in a job", text.split(" ").length > 1 && [...text.matchAll(/"reject",(\d)/g)].map((m) => m[1]).join(), "2,5");
+  equal("and it goes on", call(g, "add"), '["resolve",6,3]');
+  cut("mapper");
+  equal("after a mapper", call(g, "add"), '["resolve",8,4]');
+  call(g, "timer");
+  await new Promise((r) => setTimeout(r, 5));
+  g.limit = 30;
+  g.wake();
+  check("timers are asked for again", g.wakeAt >= 0);
+  g.wake();
+  equal("after a timer", call(g, "add"), '["resolve",10,51]');
+}
+finish();

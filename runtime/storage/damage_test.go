@@ -1,0 +1,207 @@
+package storage_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+	"toolshed/runtime/storage"
+)
+
+// filled makes a file with branches, overflow pages and free pages, and returns its bytes.
+func filled(t *testing.T, path string) []byte {
+	t.Helper()
+	s := mustOpen(t, path)
+	for n := range 400 {
+		s.Apply(turn(fmt.Sprintf("key %d", n), strings.Repeat("v", n)), []byte("entry"))
+	}
+	s.Apply(turn("long", strings.Repeat("l", 50_000)), nil)
+	if err := s.Apply(turn("key 3", "changed"), nil).Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// use opens the file and does everything once. It returns the first error.
+func use(t *testing.T, path string) (err error) {
+	s, err := storage.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for n := range 400 {
+		v, ok, err := s.Get(fmt.Sprintf("key %d", n))
+		if err != nil {
+			return err
+		}
+		if ok && n != 3 && string(v) != strings.Repeat("v", n) {
+			t.Errorf("a damaged value was returned: %.40q", v)
+		}
+	}
+	if _, err := s.List(storage.ListOptions{}); err != nil {
+		return err
+	}
+	if _, err := s.List(storage.ListOptions{Reverse: true}); err != nil {
+		return err
+	}
+	if err := s.Entries(0, func(uint64, []byte) bool { return true }); err != nil {
+		return err
+	}
+	return s.Apply(storage.Turn{Clear: true, Writes: turn("a", "b").Writes}, nil).Wait(t.Context())
+}
+
+// expectDamaged allows success (the damage hit nothing that is used) and ErrDamaged with the file's name.
+func expectDamaged(t *testing.T, what, path string, before []byte) (damaged bool) {
+	t.Helper()
+	err := use(t, path)
+	if err == nil {
+		return false
+	}
+	if !errors.Is(err, storage.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("%s: %v, want ErrDamaged with the file's name", what, err)
+	}
+	if now, err := os.ReadFile(path); err != nil || len(now) < len(before) {
+		t.Errorf("%s: the damaged file was changed (%v)", what, err)
+	}
+	return true
+}
+
+func TestTruncated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	whole := filled(t, path)
+	for size := 0; size < len(whole); size += 4096 / 2 {
+		if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !expectDamaged(t, fmt.Sprintf("cut to %d", size), path, whole[:size]) && size < len(whole)/4 {
+			t.Errorf("cut to %d of %d bytes: no error", size, len(whole))
+		}
+	}
+}
+
+func TestFlipped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	whole, random, found := filled(t, path), rand.New(rand.NewPCG(1, 2)), 0
+	const rounds = 600
+	for n := range rounds {
+		broken := bytes.Clone(whole)
+		at := random.IntN(len(broken))
+		if n%3 > 0 { // the heads and indexes of pages, where damage hurts most
+			at = at/4096*4096 + random.IntN(200)
+		}
+		switch n % 4 {
+		case 0:
+			broken[at] ^= 1 << random.IntN(8)
+		case 1:
+			broken[at] = 0xff
+		case 2:
+			copy(broken[at:], make([]byte, 512))
+		default: // a page where another should be
+			copy(broken[at/4096*4096:], broken[random.IntN(len(broken)/4096)*4096:][:4096])
+		}
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if expectDamaged(t, fmt.Sprintf("round %d at %d", n, at), path, broken) {
+			found++
+		}
+	}
+	if t.Logf("%d of %d damages were found", found, rounds); found < rounds/4 {
+		t.Errorf("only %d of %d damages were found", found, rounds)
+	}
+}
+
+func TestForeign(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	database, _ := os.ReadFile(path)
+	for what, data := range map[string][]byte{
+		"empty": {}, "text": []byte(strings.Repeat("hello ", 10_000)), "zeros": make([]byte, 1<<16), "another database": database,
+	} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !expectDamaged(t, what, path, data) {
+			t.Errorf("%s: no error", what)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, data) {
+			t.Errorf("%s: the file was changed", what)
+		}
+	}
+	os.Remove(path)
+	os.Mkdir(path, 0o700)
+	if _, err := storage.Open(path, nil); err == nil {
+		t.Error("a folder was opened")
+	}
+}
+
+// TestCutWhileOpen: reading a page that is gone is a fault in the memory map.
+func TestCutWhileOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	data := filled(t, path)
+	s := mustOpen(t, path)
+	defer s.Close()
+	if err := os.Truncate(path, int64(len(data)/4)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.List(storage.ListOptions{})
+	if !errors.Is(err, storage.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("reading a file that was cut: %v, want ErrDamaged", err)
+	}
+}
+
+func TestLaterFormat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	mustOpen(t, path).Close()
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("toolshed gadget storage 2"))
+	})
+	db.Close()
+	if _, err := storage.Open(path, nil); !errors.Is(err, storage.ErrFormat) || errors.Is(err, storage.ErrDamaged) {
+		t.Errorf("a later format: %v, want ErrFormat", err)
+	}
+}
+
+// TestLoop makes a branch point at itself: bbolt would follow it until the process dies.
+func TestLoop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	data := filled(t, path)
+	loops := 0
+	for at := 0; at < len(data); at += 4096 {
+		if data[at+8] != 1 { // not a branch
+			continue
+		}
+		copy(data[at+16+8:at+16+16], data[at:at+8])
+		loops++
+	}
+	if loops == 0 {
+		t.Fatal("the file has no branch")
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !expectDamaged(t, "a loop of pages", path, data) {
+		t.Error("a loop of pages: no error")
+	}
+}

@@ -1,0 +1,120 @@
+package storage_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+	"toolshed/runtime/storage"
+)
+
+// TestModel runs random programs on a store and on a plain map. Few and similar keys make collisions likely.
+func TestModel(t *testing.T) {
+	folder, n := t.TempDir(), 0
+	keys := rapid.StringMatching(`[ab]{0,2}[ab\x00é😀]`)
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		path := filepath.Join(folder, fmt.Sprint(n, ".db"))
+		store, err := storage.Open(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { store.Close() }()
+		model := map[string]string{}
+		t.Repeat(map[string]func(*rapid.T){
+			"turn": func(t *rapid.T) {
+				turn := drawTurn(t, keys)
+				applyToModel(model, turn)
+				c := store.Apply(turn, nil)
+				if rapid.Bool().Draw(t, "wait") {
+					if err := c.Wait(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			"list": func(t *rapid.T) {
+				o := drawList(t, keys)
+				got, err := store.List(o)
+				if want := listModel(model, o); err != nil || fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+					t.Fatalf("%+v lists %q (%v), want %q", o, got, err, want)
+				}
+			},
+			"get": func(t *rapid.T) {
+				key := keys.Draw(t, "key")
+				got, ok, err := store.Get(key)
+				if want, has := model[key]; err != nil || ok != has || string(got) != want {
+					t.Fatalf("%q is %q %v (%v), want %q %v", key, got, ok, err, want, has)
+				}
+			},
+			"reopen": func(t *rapid.T) {
+				if err := store.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if store, err = storage.Open(path, nil); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"": func(t *rapid.T) {
+				size := 0
+				for k, v := range model {
+					size += len(k) + len(v)
+				}
+				if got := store.Stats().Bytes; got != int64(size) {
+					t.Fatalf("the store counts %d bytes, want %d", got, size)
+				}
+			},
+		})
+	})
+}
+
+func drawTurn(t *rapid.T, keys *rapid.Generator[string]) storage.Turn {
+	turn := storage.Turn{Clear: rapid.IntRange(0, 9).Draw(t, "clear") == 0}
+	for range rapid.IntRange(0, 4).Draw(t, "writes") {
+		w := storage.Write{Key: keys.Draw(t, "key"), Delete: rapid.IntRange(0, 3).Draw(t, "delete") == 0}
+		if !w.Delete {
+			w.Value = []byte(rapid.StringN(0, 8, -1).Draw(t, "value"))
+		}
+		turn.Writes = append(turn.Writes, w)
+	}
+	return turn
+}
+
+func applyToModel(model map[string]string, turn storage.Turn) {
+	if turn.Clear {
+		clear(model)
+	}
+	for _, w := range turn.Writes {
+		if delete(model, w.Key); !w.Delete {
+			model[w.Key] = string(w.Value)
+		}
+	}
+}
+
+func drawList(t *rapid.T, keys *rapid.Generator[string]) storage.ListOptions {
+	bound := rapid.OneOf(rapid.Just(""), keys)
+	return storage.ListOptions{
+		Start: bound.Draw(t, "start"), StartAfter: bound.Draw(t, "startAfter"), End: bound.Draw(t, "end"),
+		Prefix:  rapid.SampledFrom([]string{"", "", "a", "b", "ab", "é"}).Draw(t, "prefix"),
+		Reverse: rapid.Bool().Draw(t, "reverse"), Limit: rapid.IntRange(0, 5).Draw(t, "limit"),
+	}
+}
+
+// listModel is List in the plainest words.
+func listModel(model map[string]string, o storage.ListOptions) (list []storage.Entry) {
+	for key, value := range model {
+		if key >= o.Start && (o.StartAfter == "" || key > o.StartAfter) && (o.End == "" || key < o.End) && strings.HasPrefix(key, o.Prefix) {
+			list = append(list, storage.Entry{Key: key, Value: []byte(value)})
+		}
+	}
+	slices.SortFunc(list, func(a, b storage.Entry) int { return strings.Compare(a.Key, b.Key) })
+	if o.Reverse {
+		slices.Reverse(list)
+	}
+	if o.Limit > 0 && len(list) > o.Limit {
+		list = list[:o.Limit]
+	}
+	return list
+}
