@@ -1,0 +1,97 @@
+// The real window on an X display: starting and killing it, mouse and keyboard through xdotool, pictures of it.
+import { execFile, spawn } from "node:child_process";
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { Program, binary } from "./program.mjs";
+
+const run = promisify(execFile);
+
+/** Calls ask until it gives something, for at most so many milliseconds. */
+export async function until(what, ask, within = 20_000) {
+  const end = Date.now() + within;
+  for (;;) {
+    const found = await ask();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`it did not happen within ${within / 1000} s: ${what}`);
+    await sleep(100);
+  }
+}
+
+export class Desktop extends Program {
+  static async make() {
+    return new Desktop((await Program.make()).root);
+  }
+
+  /** Opens the window and waits until the window system has it. */
+  async openWindow({ attack = false, environment = {} } = {}) {
+    const path = resolve(binary, attack ? "../attack/toolshed-window" : "../toolshed-window");
+    const child = spawn(path, ["open"], { env: { ...this.environment, ...environment }, stdio: ["ignore", "inherit", "pipe"] });
+    this.child = child;
+    this.errors = "";
+    child.stderr.on("data", (chunk) => (this.errors += chunk));
+    this.ended = new Promise((done) => child.once("exit", (code, signal) => done({ code, signal })));
+    this.window = await until("the window", async () => {
+      if (child.exitCode !== null) throw new Error(`the window ended with ${child.exitCode}: ${this.errors}`);
+      const { stdout } = await run("xdotool", ["search", "--onlyvisible", "--pid", String(child.pid), "--name", "^Toolshed$"]).catch(() => ({ stdout: "" }));
+      return stdout.trim().split("\n").at(-1);
+    });
+    await run("xdotool", ["windowsize", "--sync", this.window, "1280", "820"]);
+    await run("xdotool", ["windowactivate", "--sync", this.window]);
+  }
+
+  async key(...names) {
+    await run("xdotool", ["key", "--delay", "40", ...names]);
+  }
+
+  async type(text) {
+    await run("xdotool", ["type", "--delay", "12", text]);
+  }
+
+  async click(x, y) {
+    await run("xdotool", ["mousemove", "--sync", "--window", this.window, x, y, "click", "1"].map(String));
+  }
+
+  async drag(from, to) {
+    const at = (x, y) => run("xdotool", ["mousemove", "--window", this.window, Math.round(x), Math.round(y)].map(String));
+    await at(...from);
+    await run("xdotool", ["mousedown", "1"]);
+    for (let n = 1; n <= 12; n += 1) {
+      await at(from[0] + ((to[0] - from[0]) * n) / 12, from[1] + ((to[1] - from[1]) * n) / 12);
+      await sleep(25);
+    }
+    await run("xdotool", ["mouseup", "1"]);
+  }
+
+  async picture(path) {
+    await run("import", ["-window", this.window, path]);
+  }
+
+  /** How many colours the window shows: one that has painted nothing shows one. */
+  async colours() {
+    const { stdout } = await run("sh", ["-c", `import -window ${this.window} png:- | identify -format %k png:-`]);
+    return Number(stdout);
+  }
+
+  async painted() {
+    await until("the window's first picture", async () => (await this.colours()) > 50);
+  }
+
+  /** Waits until the window shows the same picture for a second. */
+  async still() {
+    let last;
+    let since = Date.now();
+    await until("a window that stands still", async () => {
+      const { stdout } = await run("sh", ["-c", `import -window ${this.window} rgb:- | md5sum`]);
+      if (stdout !== last) [last, since] = [stdout, Date.now()];
+      return Date.now() - since > 1_000;
+    });
+  }
+
+  /** A Board as { column title: [card titles] }. */
+  async lanes(gadget) {
+    const board = await this.json("call", gadget, "snapshot");
+    const titles = Object.fromEntries(board.cards.map((card) => [card.id, card.title]));
+    return Object.fromEntries(board.columns.map((column) => [column.title, column.cards.map((id) => titles[id])]));
+  }
+}

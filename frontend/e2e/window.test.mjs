@@ -1,0 +1,75 @@
+// What a person does with the real window, by mouse and keyboard.
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { afterEach, beforeEach, test } from "node:test";
+import { Desktop, until } from "./desktop.mjs";
+
+let desktop;
+beforeEach(async () => (desktop = await Desktop.make()));
+afterEach(async () => {
+  if (desktop.child) await picture("last");
+  await desktop.remove();
+});
+
+async function picture(name) {
+  const folder = process.env.TOOLSHED_SHOTS;
+  if (!folder) return;
+  await mkdir(folder, { recursive: true });
+  await desktop.picture(`${folder}/${name}.png`);
+}
+
+const lanesAre = (gadget, want) => until(JSON.stringify(want), async () => {
+  const lanes = await desktop.lanes(gadget).catch(() => undefined);
+  return JSON.stringify(lanes) === JSON.stringify(want);
+});
+
+test("a Board in the window: two views, a drag, a kill, and everything is there", async () => {
+  await desktop.openWindow();
+  await desktop.painted();
+  await desktop.click(770, 265); // the blueprint's card
+  const gadget = await until("the new Board", async () => (await desktop.json("list")).workspaces[0]?.gadgets[0]?.id);
+  await until("an open view", async () => (await desktop.json("list")).workspaces[0].gadgets[0].views === 1);
+  await lanesAre(gadget, { "To do": [], Doing: [], Done: [] });
+  await desktop.still();
+  await desktop.click(307, 195); // "Add a card" below "To do"
+  for (const title of ["Sharpen the saw", "Oil the hinge"]) {
+    await desktop.type(title);
+    await desktop.key("Return");
+  }
+  await desktop.key("Escape");
+  await lanesAre(gadget, { "To do": ["Sharpen the saw", "Oil the hinge"], Doing: [], Done: [] });
+  await desktop.drag([330, 155], [650, 170]);
+  await lanesAre(gadget, { "To do": ["Oil the hinge"], Doing: ["Sharpen the saw"], Done: [] });
+  await picture("one-view");
+
+  // The other view shows what was moved: its own keyboard moves the same card on.
+  await desktop.click(1135, 24);
+  await until("two views", async () => (await desktop.json("list")).workspaces[0].gadgets[0].views === 2);
+  await desktop.still();
+  await picture("two-views");
+  await desktop.click(900, 700); // the empty floor of the right view
+  await desktop.key("Down", "Right", "alt+Right");
+  await lanesAre(gadget, { "To do": ["Oil the hinge"], Doing: [], Done: ["Sharpen the saw"] });
+
+  assert.equal((await desktop.end("SIGKILL")).signal, "SIGKILL");
+  await desktop.openWindow();
+  await desktop.painted();
+  await lanesAre(gadget, { "To do": ["Oil the hinge"], Doing: [], Done: ["Sharpen the saw"] });
+  await picture("after-kill");
+});
+
+test("a second start brings the first one's window to the front and ends", async () => {
+  await desktop.openWindow();
+  await desktop.painted();
+  const again = await desktop.command("open");
+  assert.equal(again.code, 0, again.stderr);
+  const served = await desktop.command("serve");
+  assert.equal(served.code, 4);
+  assert.match(served.stderr, /in use/);
+});
+
+test("a signal ends the window cleanly", async () => {
+  await desktop.openWindow();
+  await desktop.painted();
+  assert.deepEqual(await desktop.end("SIGTERM"), { code: 0, signal: null });
+});
