@@ -13,7 +13,7 @@ let redrawArchive = () => {};
 document.head.append(html("style", { textContent: style }));
 const search = html("input", { className: "search", type: "search", placeholder: "Search cards", ariaLabel: "Search cards" });
 const archive = html("button", { className: "quiet", textContent: "Archive" });
-const lanes = html("main", { className: "lanes" }, html("p", { className: "waiting", textContent: "Opening the board…" }));
+const lanes = html("div", { className: "lanes" }, html("p", { className: "waiting", textContent: "Opening the board…" }));
 document.body.append(html("div", { className: "bar" }, search, html("span", { className: "space" }), archive), lanes);
 
 // Every change is a call; what it did comes back to all views through watch. A call that fails says so and changes nothing.

@@ -9,7 +9,7 @@ export function enableDrag(lanes, commands) {
   lanes.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || event.target.closest("button, input, textarea, a, .field")) return;
     const card = event.target.closest(".card");
-    const lane = event.target.closest(".lane header")?.parentElement;
+    const lane = event.target.closest(".lane .head")?.parentElement;
     if (card) press(event, new CardDrag(lanes, card, commands));
     else if (lane) press(event, new LaneDrag(lanes, lane, commands));
   });
@@ -29,6 +29,7 @@ function press(down, drag) {
   const end = (drop) => (event) => {
     if (event.pointerId !== undefined && event.pointerId !== id) return;
     if (event.type === "keydown" && event.key !== "Escape") return;
+    if (event.type === "blur" && event.target !== window) return; // only a field in the page lost the focus
     for (const [type, handler] of handlers) window.removeEventListener(type, handler, true);
     if (!drag.active) return;
     event.stopPropagation();

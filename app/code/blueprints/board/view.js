@@ -42,12 +42,12 @@ export class BoardView {
   #lane(column) {
     const known = this.#lanes.get(column.id);
     if (known) return known;
-    const node = html("section", { className: "lane" });
+    const node = html("div", { className: "lane", role: "group" });
     node.dataset.column = column.id;
     const title = html("h2", { tabIndex: 0, title: "Rename" });
     const count = html("span", { className: "count" });
     const remove = html("button", { textContent: "Remove", title: "Remove this column; its cards go to the archive" });
-    const header = html("header", {}, title, count, remove);
+    const header = html("div", { className: "head" }, title, count, remove);
     const list = html("ol", { role: "list" });
     const add = html("button", { className: "add", textContent: "Add a card" });
     node.append(header, list, add);
@@ -62,7 +62,7 @@ export class BoardView {
   }
 
   #fill(lane, column, state, query) {
-    if (lane.title.isConnected || !lane.node.querySelector("header .field")) lane.title.textContent = column.title;
+    if (lane.title.isConnected || !lane.node.querySelector(".head .field")) lane.title.textContent = column.title;
     lane.node.setAttribute("aria-label", column.title);
     lane.count.textContent = column.cards.length || "";
     const nodes = column.cards.filter((id) => state.cards.has(id)).map((id) => this.#card(state.cards.get(id), query));
@@ -92,7 +92,12 @@ export class BoardView {
     const field = html("textarea", { className: "field", rows: 2, placeholder: "What is to be done?", ariaLabel: "Title of the new card" });
     const box = html("div", { className: "compose" }, field);
     add.replaceWith(box);
-    const close = () => box.isConnected && box.replaceWith(add);
+    let open = true; // taking the field away makes it lose the focus, which closes it again
+    const close = () => {
+      if (!open) return;
+      open = false;
+      box.replaceWith(add);
+    };
     const save = () => {
       const title = field.value.trim();
       field.value = "";
@@ -104,6 +109,7 @@ export class BoardView {
         save();
       } else if (event.key === "Escape") {
         event.stopPropagation();
+        field.value = "";
         close();
         add.focus();
       }
