@@ -1,0 +1,7 @@
+//go:build desktop
+
+package main
+
+import "toolshed/app"
+
+func init() { openWindow = app.RunWindow }
