@@ -39,7 +39,7 @@ var mayImport = map[string]struct {
 	"app":                         {[]string{"app/api", "app/overseer", "app/profile", "app/serve", "runtime/capnweb"}, "the shell assembles"},
 	"app/command":                 {[]string{"app", "app/api", "app/overseer", "app/profile", "app/serve", "runtime/capnweb", "runtime/host"}, "a command talks to the program"},
 	"frontend":                    {nil, "the built page is only files"},
-	"":                            {[]string{"app", "app/command", "frontend", "runtime/host"}, "main assembles"},
+	"":                            {[]string{"app", "app/command", "app/overseer", "frontend", "runtime/host"}, "main assembles"},
 	"runtime/storage/storagetest": {[]string{"runtime/storage"}, "a suite tests its contract"},
 }
 

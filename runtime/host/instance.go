@@ -1,0 +1,416 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"toolshed/runtime/capnweb"
+	"toolshed/runtime/host/wire"
+	"toolshed/runtime/storage"
+)
+
+// Bounds of what the kernel keeps for one instance, above what an honest child can reach.
+const maxHeld = wire.MaxUnacked + 2*wire.MaxTurn // bytes of frames not dealt with
+
+// untrusted are the bounds of a session with a guest.
+var untrusted = capnweb.Options{MaxMessage: wire.MaxMessage, MaxDepth: 256, MaxExports: 1 << 14, MaxImports: 1 << 14,
+	MaxCalls: 1 << 14}
+
+// Instance is one running gadget.
+type Instance struct {
+	child   *Child
+	id      uint32
+	spec    Spec
+	session *capnweb.Session
+	ready   chan struct{} // closed once started
+	ended   chan struct{} // closed by end
+	done    chan struct{} // closed when all is released
+
+	mu       sync.Mutex
+	frames   []wire.Frame // taken, not dealt with
+	held     int          // their bytes
+	dealing  bool         // run is dealing with some
+	work     chan struct{}
+	err      *Failure
+	waiting  []release // turns that wait for their commit, in order
+	inbox    [][]byte  // messages released to the session
+	unread   int       // bytes of the messages in waiting and inbox
+	arrived  chan struct{}
+	acked    int // bytes of turns the session took since the last ack
+	ackedN   int // the same in turns
+	started  bool
+	undone   int // bytes of messages that the guest has not dealt with
+	gate     wire.LineGate
+	releaser sync.WaitGroup
+}
+
+// release is a turn on its way to the session.
+type release struct {
+	commit   *storage.Commit
+	messages [][]byte
+	written  int      // bytes of keys and values
+	ready    bool     // the start turn has been sent before this
+	failure  *Failure // the instance ended after the turns before this
+}
+
+// Start starts an instance and returns when its constructor has run. The error is a *Failure; a cancelled context gives the kind
+// "closed".
+func (c *Child) Start(ctx context.Context, spec Spec) (*Instance, error) {
+	i := c.newInstance(spec)
+	o := untrusted
+	o.Name = spec.ID
+	i.session = capnweb.NewSession(transport{i}, spec.Env, &o)
+	go i.watchSession()
+	if err := i.start(ctx); err != nil {
+		i.session.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (c *Child) newInstance(spec Spec) *Instance {
+	spec.Limits = withDefaults(spec.Limits)
+	return &Instance{child: c, spec: spec, ready: make(chan struct{}), ended: make(chan struct{}),
+		done: make(chan struct{}), work: make(chan struct{}, 1), arrived: make(chan struct{}, 1)}
+}
+
+// start sends the spec and waits for the outcome.
+func (i *Instance) start(ctx context.Context) error {
+	c := i.child
+	c.mu.Lock()
+	gone := c.err != nil
+	if !gone {
+		c.next++
+		i.id = c.next
+		c.instances[i.id] = i
+	}
+	c.mu.Unlock()
+	go i.run()
+	if gone {
+		i.end(wire.Fail(KindChild, "the gadget host is gone"))
+		<-i.done
+		return i.failure()
+	}
+	p := wire.Pack(wire.Start, i.id).Text(i.spec.ID).Int(i.spec.Limits.Memory).
+		Int(int64(i.spec.Limits.Soft)).Int(int64(i.spec.Limits.Hard)).Uint(uint64(len(i.spec.Bindings)))
+	for _, name := range i.spec.Bindings {
+		p.Text(name)
+	}
+	p.Uint(uint64(len(i.spec.Files)))
+	for name, b := range i.spec.Files {
+		p.Text(name).Bytes(b)
+	}
+	if len(p.B) > wire.MaxFrame {
+		i.end(wire.Fail(KindSyntax, "the gadget's server code is too large"))
+	} else {
+		c.send(p.Done())
+	}
+	select {
+	case <-i.ready:
+		return nil
+	case <-ctx.Done():
+		i.end(wire.Fail(KindClosed, ctx.Err().Error()))
+	case <-i.ended:
+	}
+	<-i.done
+	return i.failure()
+}
+
+// Main returns the session's stub of the gadget. The caller owns it as capnweb.Session.Main says.
+func (i *Instance) Main() *capnweb.Stub { return i.session.Main() }
+
+// Done is closed when the instance has ended and its storage is no longer used.
+func (i *Instance) Done() <-chan struct{} { return i.done }
+
+// Err returns the *Failure that ended the instance, nil while it runs.
+func (i *Instance) Err() error {
+	if f := i.failure(); f != nil {
+		return f
+	}
+	return nil
+}
+
+func (i *Instance) failure() *Failure {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.err
+}
+
+// Close ends the instance with the kind "closed" and waits until its storage is no longer used; it may be
+// called from a method of the session. Turns that were
+// applied before are still committed.
+func (i *Instance) Close() {
+	i.end(wire.Fail(KindClosed, "the gadget was closed"))
+	<-i.done
+}
+
+// end ends the instance, once.
+func (i *Instance) end(why *Failure) {
+	i.mu.Lock()
+	if i.err != nil {
+		i.mu.Unlock()
+		return
+	}
+	i.err = why
+	i.frames, i.held = nil, 0
+	i.mu.Unlock()
+	close(i.ended)
+	c := i.child
+	c.mu.Lock()
+	_, known := c.instances[i.id]
+	delete(c.instances, i.id)
+	alive := c.err == nil
+	c.mu.Unlock()
+	if known && alive {
+		c.send(wire.Pack(wire.Stop, i.id).Done())
+	}
+}
+
+// watchSession ends the instance when its session ends: the guest broke the protocol or its bounds. When the instance
+// ends first, its session ends by itself, with the reason: Receive gives it.
+func (i *Instance) watchSession() {
+	select {
+	case <-i.session.Done():
+		text := "the session ended"
+		if err := i.session.Err(); err != nil {
+			text = err.Error()
+		}
+		i.end(wire.Fail(KindProtocol, text))
+	case <-i.ended:
+		select {
+		case <-i.session.Done():
+		case <-time.After(time.Second):
+			i.session.Close()
+		}
+	}
+}
+
+// take takes a frame from the child; it does not block. A turn without writes that has nothing before it is dealt with
+// at once, anything else by run.
+func (i *Instance) take(f wire.Frame) {
+	i.mu.Lock()
+	if i.err != nil {
+		i.mu.Unlock()
+		return
+	}
+	if !i.dealing && len(i.frames) == 0 && f.Kind == wire.Turn && !writes(f.Body) {
+		i.mu.Unlock()
+		i.dealOrEnd(f)
+		return
+	}
+	i.frames = append(i.frames, f)
+	i.held += len(f.Body) + wire.Head
+	over := i.held > maxHeld || len(i.frames) > wire.MaxHeldN
+	i.mu.Unlock()
+	if over {
+		i.end(wire.Fail(KindProtocol, "the gadget said more than it may"))
+		return
+	}
+	wire.Signal(i.work)
+}
+
+// writes tells whether a turn changes the storage; a malformed one does.
+func writes(turn []byte) bool {
+	u := wire.Unpacker{B: turn}
+	u.Uint()
+	return u.Bool() || u.Count() != 0 || u.Err != nil
+}
+
+// run deals with the instance's frames in order.
+func (i *Instance) run() {
+	defer func() {
+		i.releaser.Wait()
+		close(i.done)
+	}()
+	for {
+		select {
+		case <-i.work:
+		case <-i.ended:
+			return
+		}
+		i.mu.Lock()
+		frames := i.frames
+		i.frames, i.held, i.dealing = nil, 0, true
+		i.mu.Unlock()
+		for _, f := range frames {
+			if i.failure() != nil || !i.dealOrEnd(f) {
+				return
+			}
+		}
+		i.mu.Lock()
+		i.dealing = false
+		i.mu.Unlock()
+	}
+}
+
+func (i *Instance) dealOrEnd(f wire.Frame) bool {
+	ok := i.deal(f)
+	if !ok {
+		i.end(wire.Fail(KindProtocol, "the gadget host sent what it may not"))
+	}
+	return ok
+}
+
+// deal handles one frame; false if it breaks the protocol.
+func (i *Instance) deal(f wire.Frame) bool {
+	u := &wire.Unpacker{B: f.Body}
+	switch f.Kind {
+	case wire.Turn:
+		return i.turn(u)
+	case wire.Ask:
+		return i.answer(u)
+	case wire.Log:
+		i.log(u)
+	case wire.Ready:
+		i.pass(release{ready: true})
+	case wire.Failed:
+		kind, text := u.Text(), wire.Clip(u.Text(), wire.MaxLine)
+		switch kind {
+		case KindSyntax, KindNoGadget, KindStart, KindCPU, KindMemory, KindStack, KindProtocol, KindTrap:
+		default:
+			return false
+		}
+		i.pass(release{failure: wire.Fail(kind, text)})
+	default:
+		return false
+	}
+	return u.Err == nil
+}
+
+// turn applies a turn's writes at once and passes its messages on.
+func (i *Instance) turn(u *wire.Unpacker) bool {
+	var t storage.Turn
+	r := release{}
+	dealt := int(min(u.Uint(), wire.MaxBacklog))
+	t.Clear = u.Bool()
+	for n := u.Count(); n > 0; n-- {
+		w := storage.Write{Key: u.Text(), Delete: u.Bool()}
+		w.Value = append([]byte(nil), u.Bytes()...)
+		t.Writes = append(t.Writes, w)
+		r.written += len(w.Key) + len(w.Value)
+	}
+	size := 0
+	for n := u.Count(); n > 0; n-- {
+		m := u.Bytes()
+		if len(m) > wire.MaxMessage {
+			return false
+		}
+		r.messages = append(r.messages, m)
+		size += len(m) + wire.MessageCost
+	}
+	if u.Err != nil {
+		return false
+	}
+	i.mu.Lock()
+	i.undone = max(0, i.undone-dealt)
+	i.unread += size
+	over := i.unread > maxHeld || len(i.waiting) > wire.MaxHeldN
+	i.mu.Unlock()
+	if over {
+		return false
+	}
+	if t.Clear || len(t.Writes) > 0 {
+		r.commit = i.spec.Storage.Apply(t, nil)
+	}
+	i.pass(r)
+	return true
+}
+
+// pass releases what needs no commit and has nothing before it at once, and the rest in order.
+func (i *Instance) pass(r release) {
+	i.mu.Lock()
+	if r.commit == nil && len(i.waiting) == 0 {
+		i.mu.Unlock()
+		i.release(r)
+		return
+	}
+	i.waiting = append(i.waiting, r)
+	first := len(i.waiting) == 1
+	i.mu.Unlock()
+	if first {
+		i.releaser.Add(1)
+		go i.releaseWaiting()
+	}
+}
+
+// releaseWaiting waits for the commits in order. A turn stays in the queue until it is released, so that none can
+// overtake it. The commits are waited for even when the instance has ended: they were applied.
+func (i *Instance) releaseWaiting() {
+	defer i.releaser.Done()
+	for {
+		i.mu.Lock()
+		r := i.waiting[0]
+		i.mu.Unlock()
+		if r.commit != nil {
+			if err := r.commit.Wait(context.Background()); err != nil {
+				i.end(wire.Fail(KindStorage, "its data could not be saved: "+err.Error()))
+			}
+		}
+		if i.failure() == nil {
+			i.release(r)
+		}
+		i.mu.Lock()
+		i.waiting[0] = release{}
+		i.waiting = i.waiting[1:]
+		rest := len(i.waiting)
+		i.mu.Unlock()
+		if rest == 0 {
+			return
+		}
+	}
+}
+
+func (i *Instance) release(r release) {
+	switch {
+	case r.failure != nil:
+		i.end(r.failure)
+	case r.ready:
+		i.mu.Lock()
+		again := i.started
+		i.started = true
+		i.mu.Unlock()
+		if !again {
+			close(i.ready)
+		}
+	default:
+		i.mu.Lock()
+		i.inbox = append(i.inbox, r.messages...)
+		i.ackLocked(r.written, 1)
+		i.mu.Unlock()
+		if len(r.messages) > 0 {
+			wire.Signal(i.arrived)
+		}
+	}
+}
+
+// ackLocked tells the child now and then what the session took.
+func (i *Instance) ackLocked(bytes, turns int) {
+	i.acked += bytes
+	i.ackedN += turns
+	if i.acked < wire.MaxUnacked/16 && i.ackedN < wire.MaxUnackedN/8 {
+		return
+	}
+	i.child.send(wire.Pack(wire.Ack, i.id).Uint(uint64(i.acked)).Uint(uint64(i.ackedN)).Done())
+	i.acked, i.ackedN = 0, 0
+}
+
+// log passes a console line on, within bounds. A line without a level only tells how many were dropped.
+func (i *Instance) log(u *wire.Unpacker) {
+	now := time.Now()
+	lvl, text, dropped := u.Text(), wire.Clip(u.Text(), wire.MaxLine), int(min(u.Uint(), 1<<31))
+	if u.Err != nil || i.spec.Console == nil {
+		return
+	}
+	ok, more := i.gate.Admit(now)
+	if !ok {
+		i.gate.Dropped += dropped
+		return
+	}
+	if dropped += more; dropped > 0 {
+		i.spec.Console(Line{"warn", wire.DroppedText(dropped), now})
+	}
+	if lvl != "" {
+		i.spec.Console(Line{wire.Level(lvl), text, now})
+	}
+}

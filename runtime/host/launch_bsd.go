@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package host
+
+import "syscall"
+
+// processAttributes: this system knows neither namespaces nor a parent-death signal; the child ends when its socket
+// does.
+func processAttributes() []*syscall.SysProcAttr { return []*syscall.SysProcAttr{{}} }

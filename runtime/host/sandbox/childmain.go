@@ -1,0 +1,164 @@
+// Package sandbox is the child's half of runtime/host: the process that holds nothing but one socket and runs gadgets in
+// the JavaScript engine.
+//
+// Main compiles the engine with fuel, makes the start image, gives up every privilege and then deals with frames. Each
+// gadget is a worker: a goroutine that owns a vm, which is an instance of the engine with a memory of its own. Frames
+// come in through one loop that waits for no worker. Only one function of this package compiles WebAssembly, and its
+// parameter is a *fuel.Module.
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"toolshed/runtime/host/walls"
+	"toolshed/runtime/host/wire"
+)
+
+// maxQueued is how many bytes of frames a worker lets wait before it waits itself.
+const maxQueued = 8 << 20
+
+// freeAfter is the time between the first instance becoming idle and free memory going back to the system.
+const freeAfter = 3 * time.Second
+
+// box is the child's half: the engine and the workers.
+type box struct {
+	engine *engine
+	out    *wire.Outbox
+
+	mu      sync.Mutex
+	workers map[uint32]*worker
+	freeing bool
+}
+
+// Options of Main are for tests; the program gives the zero value. No frame can change them.
+type Options struct {
+	Prelude        string // the JavaScript that runs before a gadget; empty: guest.Prelude
+	KeepPrivileges bool   // leave the walls out
+}
+
+// Main is the whole life of the gadget-host role and returns the process's exit code. It speaks frames over the
+// link that the kernel made, compiles the engine, gives up every privilege, and then runs gadgets until the link
+// ends. The build must equal the kernel's.
+//
+// On Linux the child then has: no environment; no files (Landlock, and a seccomp filter that knows no call for
+// opening one); no sockets but its own; no new processes; no signals to others; no core file; and, where the system
+// allows it, a network and an IPC namespace of its own. It dies with the kernel. On other systems it has no
+// environment, no core file, no file of any size to write, and few descriptors; WebAssembly is the wall there.
+func Main(build string, options Options) int {
+	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
+	link, err := inherited()
+	if err != nil {
+		return 2
+	}
+	in := bufio.NewReaderSize(link, 64<<10)
+	f, err := wire.Read(in)
+	if err != nil || f.Kind != wire.Hello {
+		return 2
+	}
+	u := &wire.Unpacker{B: f.Body}
+	version, theirs := u.Uint(), u.Text()
+	o := engineOptions{cacheDir: u.Text(), noImage: u.Bool(), copyImage: u.Bool(), refill: int32(u.Int()),
+		noInterrupt: u.Bool(), prelude: options.Prelude}
+	refuse := func(trouble string) int {
+		_, _ = link.Write(wire.Pack(wire.Welcome, 0).Uint(wire.Version).Text(build).Text(trouble).Done())
+		return 3
+	}
+	if version != wire.Version || theirs != build {
+		return refuse("")
+	}
+	if u.Err != nil {
+		return refuse(u.Err.Error())
+	}
+	b := &box{workers: map[uint32]*worker{}}
+	if b.engine, err = newEngine(context.Background(), o); err != nil {
+		return refuse(err.Error())
+	}
+	var standing wire.Walls
+	if !options.KeepPrivileges {
+		if standing, err = walls.Drop(); err != nil {
+			return refuse("the gadget host could not give up its privileges: " + err.Error())
+		}
+	}
+	b.out = wire.NewOutbox(link)
+	p := wire.Pack(wire.Welcome, 0).Uint(wire.Version).Text(build).Text("").Uint(uint64(len(standing)))
+	for _, w := range standing {
+		p.Text(w.Name).Text(w.Missing)
+	}
+	b.out.Put(p.Done())
+	return b.serve(in)
+}
+
+// serve reads frames until the link ends. Nothing in it waits for an instance.
+func (b *box) serve(in *bufio.Reader) int {
+	for {
+		f, err := wire.Read(in)
+		if err != nil {
+			return 0
+		}
+		switch f.Kind {
+		case wire.Ping:
+			b.out.Put(wire.Pack(wire.Pong, 0).Done())
+			continue
+		case wire.Probe:
+			go func() { b.out.Put(wire.PackAttempts(walls.Probe())) }()
+			continue
+		case wire.Start:
+			w, err := newWorker(b, f.Inst, f.Body)
+			if err != nil {
+				return 2
+			}
+			b.mu.Lock()
+			b.workers[f.Inst] = w
+			b.mu.Unlock()
+			go w.run()
+			continue
+		}
+		b.mu.Lock()
+		w := b.workers[f.Inst]
+		b.mu.Unlock()
+		if w == nil {
+			continue // it has just ended
+		}
+		switch f.Kind {
+		case wire.Deliver:
+			w.push(f.Body)
+		case wire.Answer:
+			w.answered(f.Body)
+		case wire.Ack:
+			u := &wire.Unpacker{B: f.Body}
+			w.acked(int(u.Uint()), int(u.Uint()))
+		case wire.Stop:
+			w.stop()
+		}
+	}
+}
+
+func (b *box) forget(w *worker) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.workers, w.id)
+}
+
+// rested is called when an instance became idle: a while later the process gives free memory back to the system.
+func (b *box) rested() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.freeing {
+		return
+	}
+	b.freeing = true
+	time.AfterFunc(freeAfter, func() {
+		b.mu.Lock()
+		b.freeing = false
+		b.mu.Unlock()
+		debug.FreeOSMemory()
+	})
+}
+
+// Settle is long enough for an idle instance to drop its native stacks and for the child to give free memory back.
+const Settle = restAfter + freeAfter + 2*time.Second

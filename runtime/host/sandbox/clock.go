@@ -1,0 +1,54 @@
+package sandbox
+
+import (
+	"runtime"
+	"time"
+
+	"toolshed/runtime/host/wire"
+)
+
+// turnClock counts the time that the guest itself runs. Waiting moves both deadlines.
+type turnClock struct {
+	soft, hard  time.Time
+	interrupted bool // the soft deadline has struck
+}
+
+// begin starts the clock of a turn.
+func (v *vm) begin(soft, hard time.Duration) {
+	now := time.Now()
+	v.turn = turnClock{soft: now.Add(soft), hard: now.Add(hard)}
+}
+
+// pause gives back time that the guest did not run.
+func (t *turnClock) pause(d time.Duration) {
+	t.soft, t.hard = t.soft.Add(d), t.hard.Add(d)
+}
+
+// tick is called by the guest whenever its fuel runs out. It lets every other goroutine go first.
+func (v *vm) tick(st []uint64) {
+	st[0] = 0
+	if v.halt.Load() != nil {
+		st[0] = 1
+		return
+	}
+	if v.turn.hard.IsZero() {
+		return
+	}
+	now := time.Now()
+	if now.After(v.turn.hard) {
+		v.halt.CompareAndSwap(nil, wire.Fail(wire.KindCPU, "it ran for too long without a pause"))
+		st[0] = 1
+		return
+	}
+	runtime.Gosched()
+	v.turn.pause(time.Since(now))
+}
+
+// interrupt is the engine's own question whether to go on.
+func (v *vm) interrupt(st []uint64) {
+	st[0] = 0
+	if !v.turn.soft.IsZero() && time.Now().After(v.turn.soft) {
+		v.turn.interrupted = true
+		st[0] = 1
+	}
+}

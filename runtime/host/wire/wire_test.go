@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestFrames(t *testing.T) {
+	var b bytes.Buffer
+	b.Write(Pack(Turn, 7).Uint(1 << 40).Int(-5).Text("é").Bytes([]byte{0, 1}).Bool(true).Done())
+	b.Write(Pack(Ping, 0).Done())
+	b.Write(Pack(Deliver, 1).Bytes(make([]byte, 5<<20)).Done())
+	whole := append([]byte(nil), b.Bytes()...)
+	r := bufio.NewReader(&b)
+	f, err := Read(r)
+	if err != nil || f.Kind != Turn || f.Inst != 7 {
+		t.Fatal(f, err)
+	}
+	u := &Unpacker{B: f.Body}
+	if u.Uint() != 1<<40 || u.Int() != -5 || u.Text() != "é" || len(u.Bytes()) != 2 || !u.Bool() || u.Err != nil || len(u.B) != 0 {
+		t.Fatal(u)
+	}
+	if f, err := Read(r); err != nil || f.Kind != Ping || len(f.Body) != 0 {
+		t.Fatal(f, err)
+	}
+	if f, err := Read(r); err != nil || len(f.Body) < 5<<20 {
+		t.Fatal(len(f.Body), err)
+	}
+	if _, err := Read(r); err != io.EOF {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 8, 9, 20, len(whole) - 1} {
+		r := bufio.NewReader(bytes.NewReader(whole[:n]))
+		var err error
+		for err == nil {
+			_, err = Read(r)
+		}
+		if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+			t.Fatal(n, err)
+		}
+	}
+	for _, bad := range []string{"\x00\x00\x00\x00aaaaa", "\xff\xff\xff\xffaaaaa"} {
+		if _, err := Read(bufio.NewReader(strings.NewReader(bad))); !errors.Is(err, ErrFrame) {
+			t.Fatalf("%q: %v", bad, err)
+		}
+	}
+}
+
+func FuzzUnpacker(f *testing.F) {
+	f.Add(Pack(Turn, 1).Uint(3).Text("a").Done()[Head:])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		u := &Unpacker{B: b}
+		UnpackAttempts(b)
+		for u.Err == nil && len(u.B) > 0 {
+			u.Uint()
+			u.Text()
+			u.Int()
+			UnpackList(u)
+		}
+	})
+}
+
+// A sender of Put never waits, one of PutSlow does, and everything arrives in order.
+func TestOutbox(t *testing.T) {
+	r, w := io.Pipe()
+	o := NewOutbox(w)
+	for k := range 1000 {
+		o.Put(Pack(Log, uint32(k)).Done()) // nobody reads yet
+	}
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for k := range 1000 {
+			o.PutSlow(Pack(Log, uint32(1000+k)).Text(strings.Repeat("x", 1000)).Done(), 10_000)
+		}
+	}()
+	in := bufio.NewReader(r)
+	for k := range 2000 {
+		f, err := Read(in)
+		if err != nil || f.Inst != uint32(k) {
+			t.Fatal(k, f.Inst, err)
+		}
+	}
+	wg.Wait()
+	o.Close()
+	r.Close()
+	o.PutSlow(make([]byte, 100_000), 10) // a closed outbox lets nobody wait
+	o.PutSlow(make([]byte, 100_000), 10)
+}
+
+func TestLineGate(t *testing.T) {
+	var g LineGate
+	now := time.Unix(1, 0)
+	passed := 0
+	for range 1000 {
+		if ok, _ := g.Admit(now); ok {
+			passed++
+		}
+	}
+	if passed != LineBurst || g.Dropped != 1000-LineBurst {
+		t.Fatal(passed, g.Dropped)
+	}
+	if ok, dropped := g.Admit(now.Add(time.Second)); !ok || dropped != 1000-LineBurst {
+		t.Fatal(ok, dropped)
+	}
+	if DroppedText(1) != "1 line dropped" || DroppedText(2) != "2 lines dropped" {
+		t.Fatal(DroppedText(1), DroppedText(2))
+	}
+}
+
+func TestClip(t *testing.T) {
+	for in, want := range map[string]string{"abc": "abc", "abcdef": "abcd…", "abcé": "abc…", "\xffab": "\ufffdab", "éé": "éé", "ab😀": "ab…"} {
+		got := Clip(in, 4)
+		if got != want || !utf8.ValidString(got) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
