@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"runtime"
 	"time"
 
@@ -10,13 +11,19 @@ import (
 // turnClock counts the time that the guest itself runs. Waiting moves both deadlines.
 type turnClock struct {
 	soft, hard  time.Time
-	interrupted bool // the soft deadline has struck
+	limit       time.Duration // what a turn may run; the deadlines move, this does not
+	interrupted bool          // the soft deadline has struck
+}
+
+// tooLong says that a turn passed its limit, and names the limit.
+func (t *turnClock) tooLong() string {
+	return fmt.Sprintf("it used more than the %v of CPU time that one turn may use", t.limit)
 }
 
 // begin starts the clock of a turn.
 func (v *vm) begin(soft, hard time.Duration) {
 	now := time.Now()
-	v.turn = turnClock{soft: now.Add(soft), hard: now.Add(hard)}
+	v.turn = turnClock{soft: now.Add(soft), hard: now.Add(hard), limit: min(soft, hard)}
 }
 
 // pause gives back time that the guest did not run.
@@ -36,7 +43,7 @@ func (v *vm) tick(st []uint64) {
 	}
 	now := time.Now()
 	if now.After(v.turn.hard) {
-		v.halt.CompareAndSwap(nil, wire.Fail(wire.KindCPU, "it ran for too long without a pause"))
+		v.halt.CompareAndSwap(nil, wire.Fail(wire.KindCPU, v.turn.tooLong()))
 		st[0] = 1
 		return
 	}

@@ -378,9 +378,9 @@ func (w *worker) endTurn() error {
 func (w *worker) interrupted() error {
 	v := w.vm
 	if w.starting || v.ptrs.guest[guestInterrupted] == 0 {
-		return wire.Fail(wire.KindCPU, "it ran for too long without a pause")
+		return wire.Fail(wire.KindCPU, v.turn.tooLong())
 	}
-	const text = "the call ran for too long and was interrupted"
+	text := "the call was interrupted: " + v.turn.tooLong()
 	if err := w.log("error", text); err != nil {
 		return err
 	}
