@@ -56,20 +56,29 @@ func Explain(err error) *Problem {
 	return p
 }
 
+// file is the name of the file that an error is about, or a word for it.
+func file(err error) string {
+	var e *store.FileError
+	if errors.As(err, &e) {
+		return e.Path
+	}
+	return "the file"
+}
+
 func explainKnown(err error) *Problem {
 	switch {
 	case errors.Is(err, store.ErrDamaged), errors.Is(err, storage.ErrDamaged):
-		return problem("damaged", "A file of Toolshed's is damaged", sentence(err), "Nothing was changed or removed. Put back a copy of the file from a backup, or move it away to go on without it.")
+		return problem("damaged", "A file of Toolshed's is damaged", damaged(err), "Nothing was changed or removed. Put back a copy of the file from a backup, or move it away to go on without it.")
 	case errors.Is(err, store.ErrFull), errors.Is(err, storage.ErrFull):
 		return problem("full", "The disk is full", "there was no room for the change, so none of it was kept", "Make room on the disk and try again.")
 	case errors.Is(err, storage.ErrQuota):
 		return problem("quota", "The gadget's storage is full", "it holds as much as a gadget may", "Delete some of what it stores.")
 	case errors.Is(err, store.ErrReadOnly), errors.Is(err, storage.ErrReadOnly):
-		return problem("read-only", "The data folder cannot be written", sentence(err), "Allow writing to the folder, or choose another one with --data.")
+		return problem("read-only", "The data folder cannot be written", "the system does not let Toolshed write "+file(err), "Allow writing to the folder, or choose another one with --data.")
 	case errors.Is(err, store.ErrInUse), errors.Is(err, storage.ErrInUse):
 		return problem("in-use", "The data folder is in use", "another Toolshed has it open", "Use that one, or close it first.")
 	case errors.Is(err, store.ErrNewer), errors.Is(err, storage.ErrFormat):
-		return problem("newer", "The data was written by a newer Toolshed", sentence(err), "Install the newer version, or choose another folder with --data.")
+		return problem("newer", "The data was written by a newer Toolshed", "this version does not know the layout of "+file(err), "Install the newer version, or choose another folder with --data.")
 	case errors.Is(err, code.ErrNoBlueprint):
 		return problem("no-blueprint", "There is no such blueprint", sentence(err), "Choose one of those.")
 	case errors.Is(err, code.ErrSyntax):
@@ -84,6 +93,15 @@ func explainKnown(err error) *Problem {
 		return problem("closed", "It was stopped", "Toolshed is closing", "Start Toolshed again.")
 	}
 	return problem("internal", "Something unexpected went wrong", sentence(err), "Try again; if it stays, start Toolshed again.")
+}
+
+// damaged says which file is damaged. The storage of a gadget names it in its own words.
+func damaged(err error) string {
+	var e *store.FileError
+	if errors.As(err, &e) {
+		return e.Path + " does not hold what Toolshed wrote there"
+	}
+	return sentence(err)
 }
 
 // sentence is an error's text without the names of the operations that wrap it.

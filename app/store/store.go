@@ -47,6 +47,22 @@ var (
 	ErrReadOnly = errors.New("the folder cannot be written")
 )
 
+// FileError is an error with one of this package's errors as its Kind, and the file that it is about.
+type FileError struct {
+	Op   string // open, read, write, copy or use
+	Path string
+	Kind error
+	Err  error // what the system or bbolt said
+}
+
+// Error names the operation, the file and both errors.
+func (e *FileError) Error() string {
+	return fmt.Sprintf("store: %s %s: %v (%v)", e.Op, e.Path, e.Kind, e.Err)
+}
+
+// Unwrap returns the kind and what the system said.
+func (e *FileError) Unwrap() []error { return []error{e.Kind, e.Err} }
+
 // openTimeout bounds how long Open waits for another process to let go of the file: long enough for one that is just
 // exiting, short enough that a person who started the program twice gets an answer.
 const openTimeout = 400 * time.Millisecond
@@ -205,7 +221,7 @@ func guard(path string, err *error) func() {
 	return func() {
 		debug.SetPanicOnFault(old)
 		if r := recover(); r != nil {
-			*err = fmt.Errorf("store: %s: %w (%v)", path, ErrDamaged, r)
+			*err = &FileError{Op: "use", Path: path, Kind: ErrDamaged, Err: fmt.Errorf("%v", r)}
 		}
 	}
 }
@@ -235,5 +251,5 @@ func fail(op, path string, err error) error {
 	if kind == nil {
 		return fmt.Errorf("store: %s %s: %w", op, path, err)
 	}
-	return fmt.Errorf("store: %s %s: %w (%v)", op, path, kind, err)
+	return &FileError{Op: op, Path: path, Kind: kind, Err: err}
 }

@@ -26,7 +26,7 @@ button:hover { background: var(--line); }
 .bar .quiet[aria-pressed=true] { color: var(--accent); }
 
 .lanes { flex: 1; min-height: 0; display: flex; gap: 12px; align-items: flex-start; padding: 8px 16px 16px; overflow-x: auto; }
-.lane { flex: 0 0 272px; max-height: 100%; display: flex; flex-direction: column; background: var(--lane); border-radius: 10px; }
+.lane { flex: 1 1 240px; min-width: 168px; max-width: 300px; max-height: 100%; display: flex; flex-direction: column; background: var(--lane); border-radius: 10px; }
 .lane.lifted, .card.lifted { opacity: .35; }
 .lane .head { display: flex; align-items: center; gap: 8px; padding: 8px 8px 8px 12px; cursor: grab; touch-action: none; -webkit-user-select: none; user-select: none; }
 .lane h2 { flex: 1; min-width: 0; margin: 0; font-size: 13px; font-weight: 650; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; cursor: text; border-radius: 4px; }
@@ -40,7 +40,7 @@ button:hover { background: var(--line); }
 .field { width: 100%; padding: 6px 8px; border: 1px solid var(--accent); border-radius: 6px; background: var(--surface); resize: none; outline: none !important; }
 .compose { padding: 4px 8px 8px; }
 
-.card { position: relative; margin: 0 0 8px; padding: 10px 12px; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; cursor: grab; touch-action: none; -webkit-user-select: none; user-select: none; overflow-wrap: anywhere; }
+.card { position: relative; list-style: none; margin: 0 0 8px; padding: 10px 12px; background: var(--surface); border: 1px solid var(--line); border-radius: 8px; cursor: grab; touch-action: none; -webkit-user-select: none; user-select: none; overflow-wrap: anywhere; }
 .card:hover { border-color: color-mix(in srgb, var(--muted) 45%, var(--line)); }
 .card .title { font-size: 13px; font-weight: 550; }
 .card .text { margin-top: 4px; color: var(--muted); display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 4; overflow: hidden; }

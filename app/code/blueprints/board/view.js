@@ -46,7 +46,7 @@ export class BoardView {
     node.dataset.column = column.id;
     const title = html("h2", { tabIndex: 0, title: "Rename" });
     const count = html("span", { className: "count" });
-    const remove = html("button", { textContent: "Remove", title: "Remove this column; its cards go to the archive" });
+    const remove = html("button", { textContent: "×", ariaLabel: "Remove this column", title: "Remove this column; its cards go to the archive" });
     const header = html("div", { className: "head" }, title, count, remove);
     const list = html("ol", { role: "list" });
     const add = html("button", { className: "add", textContent: "Add a card" });
