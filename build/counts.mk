@@ -1,5 +1,10 @@
 # How often the repeated tests repeat: in `make test` (CI) and in `make prove` (all of it). They stand side by side so that
 # lowering one is a visible change. The tests read them from the environment.
+#
+#   SEEDS    random programs of calls, run in two or more ways and compared
+#   KILLS    a writing program killed with SIGKILL and opened again
+#   CUTS     power cuts of a recorded disk
+#   CYCLES   a store opened and closed
 
-COUNTS_test  = TOOLSHED_KILLS=10  TOOLSHED_SEEDS=200   TOOLSHED_OPENINGS=200   TOOLSHED_FUZZTIME=5s
-COUNTS_prove = TOOLSHED_KILLS=300 TOOLSHED_SEEDS=10000 TOOLSHED_OPENINGS=10000 TOOLSHED_FUZZTIME=120s
+COUNTS_test  = TOOLSHED_SEEDS=300   TOOLSHED_KILLS=30  TOOLSHED_CUTS=20  TOOLSHED_CYCLES=300
+COUNTS_prove = TOOLSHED_SEEDS=10000 TOOLSHED_KILLS=300 TOOLSHED_CUTS=200 TOOLSHED_CYCLES=10000

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -94,13 +96,15 @@ func (p *program) step() {
 	}
 }
 
-// TestRandomPrograms runs programs on a local object, over a session and through a proxy:
-// what they see is the same, and nothing is left behind (checked by the fixtures).
+// TestRandomPrograms runs TOOLSHED_SEEDS programs (100) on a local object, over a session and
+// through a proxy: what they see is the same, and nothing is left behind (checked by the
+// fixtures).
 func TestRandomPrograms(t *testing.T) {
-	seeds := uint64(300)
-	if testing.Short() {
-		seeds = 50
+	seeds, _ := strconv.ParseUint(os.Getenv("TOOLSHED_SEEDS"), 10, 32)
+	if seeds == 0 {
+		seeds = 100
 	}
+	t.Logf("%d seeds", seeds)
 	c := newProxyChain(t)
 	local := &server{}
 	stub := NewStub(local.target())
