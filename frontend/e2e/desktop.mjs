@@ -5,7 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Program, binary } from "./program.mjs";
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
+// A tool that is pointed at a window that has gone may wait for ever.
+const run = (program, args) => execute(program, args, { timeout: 20_000 });
 
 /** Calls ask until it gives something, for at most so many milliseconds. */
 export async function until(what, ask, within = 20_000) {
@@ -30,7 +32,10 @@ export class Desktop extends Program {
     this.child = child;
     this.errors = "";
     child.stderr.on("data", (chunk) => (this.errors += chunk));
-    this.ended = new Promise((done) => child.once("exit", (code, signal) => done({ code, signal })));
+    this.ended = new Promise((done) => child.once("exit", (code, signal) => {
+      this.window = undefined;
+      done({ code, signal });
+    }));
     this.window = await until("the window", async () => {
       if (child.exitCode !== null) throw new Error(`the window ended with ${child.exitCode}: ${this.errors}`);
       const { stdout } = await run("xdotool", ["search", "--onlyvisible", "--pid", String(child.pid), "--name", "^Toolshed$"]).catch(() => ({ stdout: "" }));
@@ -63,7 +68,9 @@ export class Desktop extends Program {
     await run("xdotool", ["mouseup", "1"]);
   }
 
+  /** Takes a picture of the window, if it is there. */
   async picture(path) {
+    if (!this.window) return;
     await run("import", ["-window", this.window, path]);
   }
 

@@ -20,7 +20,8 @@ export class Program {
   constructor(root) {
     this.root = root;
     this.data = join(root, "data");
-    this.environment = { ...process.env, XDG_RUNTIME_DIR: join(root, "run"), TOOLSHED_DATA: this.data };
+    // The web engine keeps what the page remembers in the person's own folders: a test has its own.
+    this.environment = { ...process.env, XDG_RUNTIME_DIR: join(root, "run"), XDG_DATA_HOME: join(root, "share"), XDG_CACHE_HOME: join(root, "cache"), TOOLSHED_DATA: this.data };
   }
 
   /** Starts `toolshed serve` and returns its one-time link. */
@@ -81,6 +82,6 @@ export class Program {
 
   async remove() {
     await this.end("SIGKILL");
-    await rm(this.root, { recursive: true, force: true });
+    await rm(this.root, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }); // the web engine's helpers end a little later
   }
 }

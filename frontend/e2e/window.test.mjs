@@ -1,13 +1,13 @@
 // What a person does with the real window, by mouse and keyboard.
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, test } from "node:test";
 import { Desktop, until } from "./desktop.mjs";
 
 let desktop;
 beforeEach(async () => (desktop = await Desktop.make()));
 afterEach(async () => {
-  if (desktop.child) await picture("last");
+  await picture("last");
   await desktop.remove();
 });
 
@@ -66,6 +66,18 @@ test("a second start brings the first one's window to the front and ends", async
   const served = await desktop.command("serve");
   assert.equal(served.code, 4);
   assert.match(served.stderr, /in use/);
+});
+
+test("a damaged data folder is explained in a window and left as it is", async () => {
+  await mkdir(desktop.data, { mode: 0o700 });
+  await writeFile(`${desktop.data}/profile.db`, "rubbish");
+  await desktop.openWindow();
+  await desktop.painted();
+  await picture("trouble");
+  await desktop.key("alt+F4");
+  assert.deepEqual(await desktop.ended, { code: 4, signal: null });
+  assert.match(desktop.errors, /damaged[^]*What to do/);
+  assert.equal(await readFile(`${desktop.data}/profile.db`, "utf8"), "rubbish");
 });
 
 test("a signal ends the window cleanly", async () => {
