@@ -21,6 +21,7 @@ import (
 
 	"toolshed/app"
 	"toolshed/app/command"
+	"toolshed/app/overseer"
 	"toolshed/frontend"
 	"toolshed/runtime/host"
 )
@@ -30,10 +31,16 @@ var build = ""
 
 const childRole = "gadget-host"
 
-// openWindow shows the window. It is nil in the build that has none (see window.go).
-var openWindow func(context.Context, *app.Program, fs.FS) error
+// openWindow shows the window, showTrouble why there is none. They are nil in the build without a window (see window.go).
+var (
+	openWindow  func(context.Context, *app.Program, fs.FS) error
+	showTrouble func(context.Context, *overseer.Problem) error
+)
 
 func main() {
+	if app.GeneratingBindings {
+		return
+	}
 	if len(os.Args) == 2 && os.Args[1] == childRole {
 		os.Exit(host.ChildMain(buildID()))
 	}
@@ -47,6 +54,7 @@ func main() {
 		Page:        frontend.Dist,
 		Log:         slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: logLevel()})),
 		Window:      openWindow,
+		Trouble:     showTrouble,
 		OpenSibling: openSibling,
 	}))
 }

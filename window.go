@@ -4,4 +4,4 @@ package main
 
 import "toolshed/app"
 
-func init() { openWindow = app.RunWindow }
+func init() { openWindow, showTrouble = app.RunWindow, app.ShowTrouble }

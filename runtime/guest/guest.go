@@ -14,8 +14,10 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +36,25 @@ var prelude embed.FS
 // parts are the files of the prelude in the order in which they are evaluated.
 var parts = []string{
 	"builtins.js", "text.js", "inspect.js", "console.js", "clone.js", "storage.js", "timers.js", "web.js",
-	"stubs.js", "targets.js", "decode.js", "encode.js", "remap.js", "session.js", "context.js", "guest.js",
+	"late.js", "stubs.js", "targets.js", "decode.js", "encode.js", "remap.js", "session.js", "context.js", "guest.js",
+}
+
+// latePart is a part of the prelude, in prelude/late, that is evaluated when one of its names is first used. Its files
+// are one function, as the parts above are another.
+type latePart struct {
+	name    string
+	files   []string
+	globals []string // names it gives to a gadget
+	shares  []string // names it gives to the rest of the prelude besides
+}
+
+var lateParts = []latePart{
+	{"url", []string{"url_parser.js", "url_host.js", "url.js"}, []string{"URL", "URLSearchParams"}, nil},
+	{"events", []string{"events.js"}, []string{"Event", "CustomEvent", "EventTarget", "AbortController", "AbortSignal"}, []string{"whenAborted", "abortNow", "newSignal", "isSignal", "isAborted", "reasonOf"}},
+	{"streams", []string{"streams_queue.js", "streams_readable.js", "streams_writable.js", "streams_pipe.js"}, []string{
+		"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamDefaultController", "WritableStream", "WritableStreamDefaultWriter",
+		"WritableStreamDefaultController", "TransformStream", "TransformStreamDefaultController", "CountQueuingStrategy", "ByteLengthQueuingStrategy",
+	}, nil},
 }
 
 // Engine returns the engine's WebAssembly module. The caller owns the bytes. It fails with ErrNoEngine when the
@@ -55,23 +75,50 @@ func Engine() ([]byte, error) {
 // wrong. It expects the global object __host.
 func Prelude() string {
 	var b strings.Builder
-	b.WriteString("(() => { \"use strict\";\n")
+	b.WriteString("((lateTexts) => { \"use strict\";\n")
 	for _, name := range parts {
-		text, err := prelude.ReadFile("prelude/" + name)
-		if err != nil {
-			panic("guest: " + err.Error()) // embedded at build time: a missing part is a mistake in the list
-		}
-		b.Write(text)
+		b.WriteString(source(name))
 	}
-	b.WriteString("return guest;\n})()\n")
+	b.WriteString("return guest;\n})({")
+	for _, part := range lateParts {
+		globals, err := json.Marshal(part.globals)
+		if err != nil {
+			panic("guest: " + err.Error())
+		}
+		fmt.Fprintf(&b, "%s: { globals: %s, text: %s },\n", part.name, globals, part.literal())
+	}
+	b.WriteString("})\n")
 	return b.String()
+}
+
+// literal returns the part's text as a string literal, without the comments and indents, which only cost memory.
+func (p latePart) literal() []byte {
+	var b strings.Builder
+	for _, name := range p.files {
+		for line := range strings.Lines(source("late/" + name)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				b.WriteString(line + "\n")
+			}
+		}
+	}
+	b.WriteString("return { " + strings.Join(append(slices.Clone(p.globals), p.shares...), ", ") + " };")
+	literal, err := json.Marshal(b.String())
+	if err != nil {
+		panic("guest: " + err.Error())
+	}
+	return literal
+}
+
+// source returns the text of a part's file.
+func source(name string) string {
+	text, err := prelude.ReadFile("prelude/" + name)
+	if err != nil {
+		panic("guest: " + err.Error()) // embedded at build time: a missing part is a mistake in the list
+	}
+	return string(text)
 }
 
 // Workers returns the source of the ES module "cloudflare:workers".
 func Workers() string {
-	text, err := prelude.ReadFile("prelude/workers.mjs")
-	if err != nil {
-		panic("guest: " + err.Error())
-	}
-	return string(text)
+	return source("workers.mjs")
 }

@@ -2,9 +2,12 @@ package storage_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"toolshed/runtime/storage"
 )
@@ -53,21 +56,61 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a file of 10 MB, which is checked page by page.
+// BenchmarkOpen opens a file of 10 MB: as it was closed, and as a crash leaves it.
 func BenchmarkOpen(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "gadget.db")
-	s, err := storage.Open(path, nil)
-	if err != nil {
-		b.Fatal(err)
+	for shape, fill := range map[string]func(s *storage.Store){
+		"values": func(s *storage.Store) {
+			for n := range 1000 {
+				s.Apply(turn(fmt.Sprint(n), strings.Repeat("v", 10_000)), nil)
+			}
+		},
+		"document": func(s *storage.Store) { s.Apply(turn("document", string(noise(1, 10<<20))), nil) },
+	} {
+		for _, clean := range []bool{true, false} {
+			b.Run(fmt.Sprintf("%s/clean=%v", shape, clean), func(b *testing.B) {
+				path := filepath.Join(b.TempDir(), "gadget.db")
+				s, err := storage.Open(path, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				fill(s)
+				s.Close()
+				for b.Loop() {
+					if !clean {
+						os.Chtimes(path, time.Time{}, time.Now())
+					}
+					if s, err = storage.Open(path, nil); err != nil {
+						b.Fatal(err)
+					}
+					s.Close()
+				}
+			})
+		}
 	}
-	for n := range 1000 {
-		s.Apply(turn(fmt.Sprint(n), strings.Repeat("v", 10_000)), nil)
-	}
-	s.Close()
-	for b.Loop() {
-		if s, err = storage.Open(path, nil); err != nil {
+}
+
+// BenchmarkLarge writes and reads a document of 10 MB; each write changes one byte of it.
+func BenchmarkLarge(b *testing.B) {
+	document := noise(1, 10<<20)
+	s := openBench(b)
+	edit := func(b *testing.B) {
+		document = slices.Clone(document)
+		document[len(document)/2]++
+		if err := s.Apply(turn("document", string(document)), nil).Wait(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		s.Close()
 	}
+	edit(b)
+	b.Run("edit", func(b *testing.B) {
+		for b.Loop() {
+			edit(b)
+		}
+	})
+	b.Run("get", func(b *testing.B) {
+		for b.Loop() {
+			if _, ok, err := s.Get("document"); !ok || err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

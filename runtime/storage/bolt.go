@@ -4,165 +4,22 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
 )
 
-// format is what a file says of itself in the meta bucket. A later format has another number.
-const format = "toolshed gadget storage 1"
-
-// lockTimeout is how long Open waits for another process to let go of the file.
-const lockTimeout = 200 * time.Millisecond
-
-// minFile is the size of an empty store with the smallest pages that a machine has: bbolt would fill a shorter file
-// as if it were new.
-const minFile = 4 * 4096
-
-var (
-	metaBucket    = []byte("meta")    // "format", "bytes"
-	valuesBucket  = []byte("values")  // key -> record
-	entriesBucket = []byte("entries") // big-endian sequence -> record
-	formatKey     = []byte("format")
-	bytesKey      = []byte("bytes")
-)
-
-// Open opens the store in the file, or creates it with mode 0600. A file that is not a whole store is refused
-// with ErrDamaged and left alone.
-func Open(path string, o *Options) (*Store, error) {
-	b, err := openBolt(path)
-	if err != nil {
-		return nil, fmt.Errorf("storage: open %s: %w", path, err)
-	}
-	return newStore(b, o), nil
-}
-
 // bolt is the backend in a bbolt file.
 type bolt struct {
-	path string
-	db   *bbolt.DB
-}
+	path    string
+	backups string // folder of the backups to offer; may be empty
+	db      *bbolt.DB
+	doubted atomic.Bool // a commit failed, or something read was not what was written: no clean close
 
-func openBolt(path string) (*bolt, error) {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := create(path); err != nil {
-			return nil, explain(err)
-		}
-	}
-	b := &bolt{path: path}
-	err := guard(func() error {
-		if err := checkFile(path); err != nil {
-			return err
-		}
-		db, err := openDB(path, false)
-		if err != nil {
-			return err
-		}
-		b.db = db
-		return db.View(checkFormat)
-	})
-	if err != nil {
-		if b.db != nil {
-			b.close()
-		}
-		return nil, explain(err)
-	}
-	return b, nil
-}
-
-func openDB(path string, readOnly bool) (*bbolt.DB, error) {
-	return bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout:      lockTimeout,
-		FreelistType: bbolt.FreelistMapType,
-		ReadOnly:     readOnly,
-		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-			return os.OpenFile(name, flag&^os.O_CREATE, mode)
-		},
-	})
-}
-
-// checkFile looks at every page of the file before bbolt follows a pointer in it.
-func checkFile(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if info.Mode().IsRegular() && info.Size() < minFile {
-		return bad("it is too short")
-	}
-	db, err := openDB(path, true)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return checkPages(path)
-}
-
-// checkFormat refuses a database that is not one of ours.
-func checkFormat(tx *bbolt.Tx) error {
-	meta := tx.Bucket(metaBucket)
-	if meta == nil || tx.Bucket(valuesBucket) == nil || tx.Bucket(entriesBucket) == nil {
-		return fmt.Errorf("%w: it is not a gadget's storage", ErrDamaged)
-	}
-	switch got := string(meta.Get(formatKey)); {
-	case got == format:
-	case len(got) >= len(format) && got[:len(format)-1] == format[:len(format)-1]:
-		return fmt.Errorf("%w: %q", ErrFormat, got)
-	default:
-		return fmt.Errorf("%w: it is not a gadget's storage", ErrDamaged)
-	}
-	if len(meta.Get(bytesKey)) != 8 {
-		return fmt.Errorf("%w: its size record is missing", ErrDamaged)
-	}
-	return nil
-}
-
-// create makes an empty store under another name and gives it its own once it is whole, so that a file of that
-// name is never half made.
-func create(path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	f.Close()
-	db, err := openDB(f.Name(), false)
-	if err != nil {
-		return err
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, valuesBucket, entriesBucket} {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
-		}
-		meta := tx.Bucket(metaBucket)
-		if err := meta.Put(bytesKey, make([]byte, 8)); err != nil {
-			return err
-		}
-		return meta.Put(formatKey, []byte(format))
-	})
-	if err = errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	return publish(f.Name(), path)
-}
-
-// publish gives a finished file its name, unless another process was faster: then that one's file stays.
-func publish(from, to string) error {
-	err := os.Link(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without hard links
-		if _, missing := os.Lstat(to); errors.Is(missing, fs.ErrNotExist) {
-			err = os.Rename(from, to)
-		}
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return syncFolder(filepath.Dir(to))
+	backingUp sync.Mutex
 }
 
 func (b *bolt) get(key string) (value []byte, ok bool, err error) {
@@ -172,7 +29,7 @@ func (b *bolt) get(key string) (value []byte, ok bool, err error) {
 			return nil
 		}
 		ok = true
-		value, err = readRecord([]byte(key), record)
+		value, err = readRecord(tx, []byte(key), record)
 		return err
 	})
 	return value, ok, err
@@ -193,7 +50,7 @@ func (b *bolt) scan(s span, reverse bool, visit func(string, func() ([]byte, err
 		c := tx.Bucket(valuesBucket).Cursor()
 		key, record := first(c, s, reverse)
 		for key != nil && s.contains(string(key)) {
-			more, err := visit(string(key), func() ([]byte, error) { return readRecord(key, record) })
+			more, err := visit(string(key), func() ([]byte, error) { return readRecord(tx, key, record) })
 			if err != nil || !more {
 				return err
 			}
@@ -222,12 +79,17 @@ func first(c *bbolt.Cursor, s span, reverse bool) (key, record []byte) {
 }
 
 func (b *bolt) commit(turns []*pending, total int64) error {
+	trees := splitLarge(turns)
 	err := guard(func() error {
 		return b.db.Update(func(tx *bbolt.Tx) error {
-			for _, p := range turns {
-				if err := commitTurn(tx, p); err != nil {
+			chunks := newChunkTx(tx)
+			for n, p := range turns {
+				if err := commitTurn(tx, chunks, p, trees[n]); err != nil {
 					return err
 				}
+			}
+			if err := chunks.flush(); err != nil {
+				return err
 			}
 			return tx.Bucket(metaBucket).Put(bytesKey, binary.BigEndian.AppendUint64(nil, uint64(total)))
 		})
@@ -235,21 +97,55 @@ func (b *bolt) commit(turns []*pending, total int64) error {
 	return b.explain("commit", err)
 }
 
-func commitTurn(tx *bbolt.Tx, p *pending) error {
-	if p.turn.Clear {
-		if err := tx.DeleteBucket(valuesBucket); err != nil {
-			return err
+// trees are a turn's large values, cut: by the index of their write, and the entry's.
+type trees struct {
+	writes map[int]*tree
+	entry  *tree
+}
+
+// splitLarge cuts the large values of the turns, but not those that the same commit replaces: a document that
+// changes with every turn is cut once a commit. It is done before the transaction, which keeps out readers that
+// make the file grow.
+func splitLarge(turns []*pending) []trees {
+	all, later, cleared := make([]trees, len(turns)), map[string]bool{}, false
+	for n, p := range slices.Backward(turns) {
+		if len(p.entry) > chunkAbove {
+			all[n].entry = split(p.entry)
 		}
-		if _, err := tx.CreateBucket(valuesBucket); err != nil {
+		for i, w := range slices.Backward(p.turn.Writes) {
+			if len(w.Value) > chunkAbove && !w.Delete && !cleared && !later[w.Key] {
+				if all[n].writes == nil {
+					all[n].writes = map[int]*tree{}
+				}
+				all[n].writes[i] = split(w.Value)
+			}
+			later[w.Key] = true
+		}
+		cleared = cleared || p.turn.Clear
+	}
+	return all
+}
+
+func commitTurn(tx *bbolt.Tx, chunks *chunkTx, p *pending, large trees) error {
+	if p.turn.Clear {
+		if err := clearValues(tx, chunks); err != nil {
 			return err
 		}
 	}
 	values := tx.Bucket(valuesBucket)
-	for _, w := range p.turn.Writes {
-		var err error
-		if key := []byte(w.Key); w.Delete {
+	for n, w := range p.turn.Writes {
+		if len(w.Value) > chunkAbove && !w.Delete && large.writes[n] == nil {
+			continue // replaced later in this commit
+		}
+		key := []byte(w.Key)
+		err := chunks.release(key, values.Get(key))
+		switch {
+		case err != nil:
+		case w.Delete:
 			err = values.Delete(key)
-		} else {
+		case large.writes[n] != nil:
+			err = values.Put(key, chunks.hold(key, large.writes[n]))
+		default:
 			err = values.Put(key, makeRecord(key, w.Value))
 		}
 		if err != nil {
@@ -266,7 +162,25 @@ func commitTurn(tx *bbolt.Tx, p *pending) error {
 		return err
 	}
 	key := binary.BigEndian.AppendUint64(nil, n)
+	if large.entry != nil {
+		return entries.Put(key, chunks.hold(key, large.entry))
+	}
 	return entries.Put(key, makeRecord(key, p.entry))
+}
+
+// clearValues removes all values. Entries keep what they hold.
+func clearValues(tx *bbolt.Tx, chunks *chunkTx) error {
+	c := tx.Bucket(valuesBucket).Cursor()
+	for key, record := c.First(); key != nil; key, record = c.Next() {
+		if err := chunks.release(key, record); err != nil {
+			return err
+		}
+	}
+	if err := tx.DeleteBucket(valuesBucket); err != nil {
+		return err
+	}
+	_, err := tx.CreateBucket(valuesBucket)
+	return err
 }
 
 func (b *bolt) bytes() (n int64, err error) {
@@ -281,7 +195,7 @@ func (b *bolt) since(after uint64, visit func(uint64, []byte) bool) error {
 	return b.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(entriesBucket).Cursor()
 		for key, record := c.Seek(binary.BigEndian.AppendUint64(nil, after+1)); key != nil; key, record = c.Next() {
-			entry, err := readRecord(key, record)
+			entry, err := readRecord(tx, key, record)
 			if err != nil {
 				return err
 			}
@@ -301,16 +215,24 @@ func (b *bolt) view(read func(*bbolt.Tx) error) error {
 	return b.explain("read", guard(func() error { return b.db.View(read) }))
 }
 
-// close lets go of the file. A file whose damage broke off a transaction may hold bbolt's locks for ever: it is
-// waited for only so long.
+// close lets go of the file, and marks it clean if nothing went wrong.
 func (b *bolt) close() error {
+	if !b.doubted.Load() {
+		markClean(b.path)
+	}
+	return b.explain("close", closeDB(b.db))
+}
+
+// closeDB closes a database. One whose damage broke off a transaction may hold bbolt's locks for ever: it is waited
+// for only so long.
+func closeDB(db *bbolt.DB) error {
 	closed := make(chan error, 1)
-	go func() { closed <- guard(b.db.Close) }()
+	go func() { closed <- guard(db.Close) }()
 	select {
 	case err := <-closed:
-		return b.explain("close", err)
+		return err
 	case <-time.After(5 * time.Second):
-		return fmt.Errorf("storage: close %s: %w: a broken transaction holds it", b.path, ErrDamaged)
+		return fmt.Errorf("%w: a broken transaction holds it", ErrDamaged)
 	}
 }
 
@@ -318,5 +240,9 @@ func (b *bolt) explain(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("storage: %s %s: %w", operation, b.path, explain(err))
+	err = fmt.Errorf("storage: %s %s: %w", operation, b.path, explain(err))
+	if operation == "commit" || errors.Is(err, ErrDamaged) {
+		b.doubted.Store(true)
+	}
+	return offerBackup(err, b.path, b.backups)
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"os"
+	"time"
 )
 
 // bbolt's file format, as its sources define it: pages of pageSize bytes, each with a header of 16 bytes (id u64,
@@ -21,10 +23,21 @@ const (
 	maxTreeDepth = 64
 )
 
+// checkDepth says how much of a file is read before it is believed.
+type checkDepth int
+
+const (
+	always      checkDepth = iota // every page in use
+	unlessClean                   // only what leads to other pages, if the file is as it was when it was closed
+)
+
 // checkPages walks every page that the file's newest meta reaches and fails with ErrDamaged unless all pointers
 // stay inside the file, no page is reached twice, and keys rise. bbolt itself would follow a loop of pages until
 // the process dies. The caller holds the file's lock.
-func checkPages(path string) error {
+//
+// Of a clean file it reads everything but the contents of leaves that hold records or a chunk: what damage does
+// there stays inside one value and shows as an error when that is read.
+func checkPages(path string, depth checkDepth) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -34,28 +47,72 @@ func checkPages(path string) error {
 	if err != nil {
 		return err
 	}
-	c := checker{file: f, size: info.Size(), seen: map[uint64]bool{}}
+	c := checker{file: f, size: info.Size()}
 	if err := c.meta(); err != nil {
 		return err
 	}
-	return c.tree(c.root, 0)
+	if err := c.freelist(c.free); err != nil {
+		return err
+	}
+	c.heads = depth == unlessClean && c.clean(info)
+	return c.tree(c.root, 0, rootLevel)
+}
+
+// clean reports whether the file has its mark.
+func (c *checker) clean(info os.FileInfo) bool { return info.ModTime().Nanosecond() == c.cleanMark() }
+
+// cleanMark is the fraction of a second, in nanoseconds, that the modification time of the file has after a clean
+// close. Every write to the file sets another time, so the mark needs no write and no sync of its own. It depends
+// on the head of the newest transaction and on the size; a file system with coarse times keeps no mark, and such a
+// file is always checked whole. It is never 0, and a multiple of the 100 ns that Windows counts in.
+func (c *checker) cleanMark() int {
+	sum := crc32.Update(crc32.Checksum(c.newest, castagnoli), castagnoli, binary.BigEndian.AppendUint64(nil, uint64(c.size)))
+	return int(1+sum%9_999_999) * 100
+}
+
+// markClean gives a file that is whole and durable its mark. The caller holds the file's lock. A mark that cannot
+// be made is no error: the next Open checks the whole file.
+func markClean(path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return
+	}
+	c := checker{file: f, size: info.Size()}
+	if c.meta() == nil {
+		os.Chtimes(path, time.Time{}, time.Unix(time.Now().Unix()-1, int64(c.cleanMark())))
+	}
 }
 
 type checker struct {
 	file     *os.File
 	size     int64
 	pageSize int64
+	newest   []byte // the meta that counts
 	root     uint64
-	high     uint64 // the first page number beyond the used part
-	seen     map[uint64]bool
+	free     uint64   // the page of the free list
+	high     uint64   // the first page number beyond the used part
+	seen     []uint64 // a bit for each page
+	heads    bool     // read only the head of a leaf that leads nowhere
+	buffers  [][]byte // that no page is in
+}
+
+// mark notes that a page is reached and reports whether it was before.
+func (c *checker) mark(id uint64) (again bool) {
+	again = c.seen[id/64]>>(id%64)&1 == 1
+	c.seen[id/64] |= 1 << (id % 64)
+	return again
 }
 
 func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// meta finds the meta page that bbolt will use and checks the free list it names. bbolt has already verified the
-// metas' checksums; of two good ones the later transaction counts.
+// meta finds the meta page that bbolt will use: of two with a good checksum, the one of the later transaction.
 func (c *checker) meta() error {
 	var newest []byte
 	head := make([]byte, pageHeader+metaSize)
@@ -76,12 +133,15 @@ func (c *checker) meta() error {
 		return bad("it has no valid head")
 	}
 	c.pageSize = int64(binary.NativeEndian.Uint32(newest[8:]))
+	c.newest = newest
 	c.root = binary.NativeEndian.Uint64(newest[16:])
+	c.free = binary.NativeEndian.Uint64(newest[32:])
 	c.high = binary.NativeEndian.Uint64(newest[40:])
 	if c.pageSize < 512 || c.pageSize > 1<<20 || c.high < 3 || c.high > uint64(c.size/c.pageSize) {
 		return bad("it is shorter than it says")
 	}
-	return c.freelist(binary.NativeEndian.Uint64(newest[32:]))
+	c.seen = make([]uint64, c.high/64+1)
+	return nil
 }
 
 // metaValid verifies the checksum (FNV-1a) of a meta.
@@ -98,10 +158,15 @@ func (c *checker) freelist(id uint64) error {
 	if id == ^uint64(0) {
 		return nil // not kept in this file
 	}
-	page, err := c.page(id, freelistPage)
+	pages, _, err := c.head(id, freelistPage)
 	if err != nil {
 		return err
 	}
+	page, err := c.read(id, pages)
+	if err != nil {
+		return err
+	}
+	defer c.done(page)
 	count, list := uint64(binary.NativeEndian.Uint16(page[10:])), page[pageHeader:]
 	if count == 0xFFFF {
 		count, list = binary.NativeEndian.Uint64(list), list[8:]
@@ -111,51 +176,81 @@ func (c *checker) freelist(id uint64) error {
 	}
 	for n := range count {
 		free := binary.NativeEndian.Uint64(list[n*8:])
-		if free < 2 || free >= c.high || c.seen[free] {
+		if free < 2 || free >= c.high || c.mark(free) {
 			return bad("its list of free pages is broken")
 		}
-		c.seen[free] = true
 	}
 	return nil
 }
 
-// page reads a page with its overflow and checks that it is of a wanted kind and not reached before.
-func (c *checker) page(id uint64, kinds uint16) ([]byte, error) {
+// head reads the head of a page and checks that the page is of a wanted kind and, with its overflow, was not reached
+// before. It returns the number of pages and the kind.
+func (c *checker) head(id uint64, kinds uint16) (pages uint64, kind uint16, err error) {
 	if id < 2 || id >= c.high {
-		return nil, bad("page %d is out of range", id)
+		return 0, 0, bad("page %d is out of range", id)
 	}
-	head := make([]byte, pageHeader)
-	if _, err := c.file.ReadAt(head, int64(id)*c.pageSize); err != nil {
-		return nil, bad("page %d cannot be read (%v)", id, err)
+	var head [pageHeader]byte
+	if _, err := c.file.ReadAt(head[:], int64(id)*c.pageSize); err != nil {
+		return 0, 0, bad("page %d cannot be read (%v)", id, err)
 	}
-	flags, overflow := binary.NativeEndian.Uint16(head[8:]), uint64(binary.NativeEndian.Uint32(head[12:]))
-	if binary.NativeEndian.Uint64(head) != id || flags&kinds == 0 || flags&(flags-1) != 0 || overflow >= c.high-id {
-		return nil, bad("page %d has a broken head", id)
+	kind, overflow := binary.NativeEndian.Uint16(head[8:]), uint64(binary.NativeEndian.Uint32(head[12:]))
+	if binary.NativeEndian.Uint64(head[:]) != id || kind&kinds == 0 || kind&(kind-1) != 0 || overflow >= c.high-id {
+		return 0, 0, bad("page %d has a broken head", id)
 	}
 	for n := range overflow + 1 {
-		if c.seen[id+n] {
-			return nil, bad("page %d is used twice", id+n)
+		if c.mark(id + n) {
+			return 0, 0, bad("page %d is used twice", id+n)
 		}
-		c.seen[id+n] = true
 	}
-	page := make([]byte, int64(overflow+1)*c.pageSize)
-	if _, err := c.file.ReadAt(page, int64(id)*c.pageSize); err != nil {
-		return nil, bad("page %d cannot be read (%v)", id, err)
-	}
-	return page, nil
+	return overflow + 1, kind, nil
 }
 
+// read reads pages. The caller gives the buffer back with done.
+func (c *checker) read(id, pages uint64) ([]byte, error) {
+	size := int64(pages) * c.pageSize
+	var page []byte
+	if last := len(c.buffers) - 1; last >= 0 {
+		page, c.buffers = c.buffers[last], c.buffers[:last]
+	}
+	if int64(cap(page)) < size {
+		page = make([]byte, size)
+	}
+	if _, err := c.file.ReadAt(page[:size], int64(id)*c.pageSize); err != nil {
+		return nil, bad("page %d cannot be read (%v)", id, err)
+	}
+	return page[:size], nil
+}
+
+func (c *checker) done(page []byte) { c.buffers = append(c.buffers, page) }
+
+// level is what the leaves of a tree hold.
+type level int
+
+const (
+	rootLevel  level = iota // the buckets by name
+	chunkLevel              // a bucket for each chunk
+	dataLevel               // records, or a chunk: nothing that leads to other pages
+)
+
 // tree checks the pages below and with id.
-func (c *checker) tree(id uint64, depth int) error {
+func (c *checker) tree(id uint64, depth int, level level) error {
 	if depth > maxTreeDepth {
 		return bad("its pages are nested too deep")
 	}
-	page, err := c.page(id, branchPage|leafPage)
+	pages, kind, err := c.head(id, branchPage|leafPage)
 	if err != nil {
 		return err
 	}
-	if binary.NativeEndian.Uint16(page[8:]) == leafPage {
-		return c.leaf(page, depth)
+	if kind == leafPage && c.heads && level == dataLevel {
+		return nil
+	}
+	page, err := c.read(id, pages)
+	if err != nil {
+		return err
+	}
+	defer c.done(page)
+	if kind == leafPage {
+		return c.leaf(page, depth, level)
 	}
 	var last []byte
 	for n := range int(binary.NativeEndian.Uint16(page[10:])) {
@@ -168,7 +263,7 @@ func (c *checker) tree(id uint64, depth int) error {
 			return bad("page %d has a broken index", id)
 		}
 		last = key
-		if err := c.tree(binary.NativeEndian.Uint64(page[at+8:]), depth+1); err != nil {
+		if err := c.tree(binary.NativeEndian.Uint64(page[at+8:]), depth+1, level); err != nil {
 			return err
 		}
 	}
@@ -176,7 +271,7 @@ func (c *checker) tree(id uint64, depth int) error {
 }
 
 // leaf checks the elements of a leaf page, or of a bucket's leaf inside a value, and the buckets in it.
-func (c *checker) leaf(page []byte, depth int) error {
+func (c *checker) leaf(page []byte, depth int, level level) error {
 	var last []byte
 	for n := range int(binary.NativeEndian.Uint16(page[10:])) {
 		at := pageHeader + n*elementSize
@@ -191,7 +286,11 @@ func (c *checker) leaf(page []byte, depth int) error {
 		switch binary.NativeEndian.Uint32(page[at:]) {
 		case 0:
 		case bucketLeaf:
-			if err := c.bucket(value, depth); err != nil {
+			inside := dataLevel
+			if level == rootLevel && bytes.Equal(key, chunksBucket) {
+				inside = chunkLevel
+			}
+			if err := c.bucket(value, depth, inside); err != nil {
 				return err
 			}
 		default:
@@ -202,18 +301,18 @@ func (c *checker) leaf(page []byte, depth int) error {
 }
 
 // bucket checks a bucket: a tree of its own, or one leaf inside the value.
-func (c *checker) bucket(value []byte, depth int) error {
+func (c *checker) bucket(value []byte, depth int, level level) error {
 	if len(value) < 16 {
 		return bad("a bucket is broken")
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		return c.tree(root, depth+1)
+		return c.tree(root, depth+1, level)
 	}
 	inline := value[16:]
 	if len(inline) < pageHeader || binary.NativeEndian.Uint16(inline[8:]) != leafPage {
 		return bad("a bucket is broken")
 	}
-	return c.leaf(inline, depth+1)
+	return c.leaf(inline, depth+1, level)
 }
 
 // element returns the key and value that an element at offset at points to.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -20,12 +21,24 @@ func (s *Store) CopyTo(path string) error {
 	if err := s.settled(); err != nil {
 		return err
 	}
-	s.writes.Lock()
-	defer s.writes.Unlock()
-	if err := copyFile(b.path, path); err != nil {
+	if err := b.copyTo(path, s); err != nil {
 		return fmt.Errorf("storage: copy %s to %s: %w", b.path, path, explain(err))
 	}
 	return nil
+}
+
+func (b *bolt) copyTo(path string, s *Store) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fs.ErrExist
+	}
+	s.writes.Lock()
+	copied, err := copyFile(b.path, path)
+	s.writes.Unlock()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(copied)
+	return publish(copied, path)
 }
 
 // settled waits until every turn applied so far is durable.
@@ -33,23 +46,25 @@ func (s *Store) settled() error {
 	return s.Apply(Turn{}, nil).Wait(context.Background())
 }
 
-func copyFile(from, to string) (err error) {
-	if _, err := os.Lstat(to); err == nil {
-		return os.ErrExist
-	}
+// copySuffix comes after the name of a copy that is not finished.
+const copySuffix = ".new-"
+
+// copyFile copies a file, durably, to a new one with another name beside the wanted one. The caller publishes and
+// removes it.
+func copyFile(from, beside string) (copied string, err error) {
 	in, err := os.Open(from)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".new-*")
+	out, err := os.CreateTemp(filepath.Dir(beside), filepath.Base(beside)+copySuffix+"*")
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer os.Remove(out.Name())
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return err
+		os.Remove(out.Name())
+		return "", err
 	}
-	return publish(out.Name(), to)
+	return out.Name(), nil
 }

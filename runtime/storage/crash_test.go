@@ -2,7 +2,9 @@ package storage_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -42,10 +44,7 @@ func writeForEver(path string, early bool) {
 	commits := make(chan *storage.Commit, 20)
 	go func() {
 		for n := start + 1; ; n++ {
-			v := strconv.Itoa(n)
-			commits <- apply(storage.Turn{Writes: []storage.Write{
-				{Key: "a", Value: []byte(v)}, {Key: "m" + v, Value: []byte(v)}, {Key: "z", Value: []byte(v)},
-			}}, []byte(v))
+			commits <- apply(numberedTurn(n), []byte(strconv.Itoa(n)))
 		}
 	}()
 	for acknowledged := start + 1; ; acknowledged++ {
@@ -56,6 +55,30 @@ func writeForEver(path string, early bool) {
 		fmt.Println(acknowledged)
 	}
 }
+
+// numberedTurn is turn n of a test that breaks off: what it writes tells n, and whether all of it is there.
+func numberedTurn(n int) storage.Turn {
+	v := strconv.Itoa(n)
+	t := storage.Turn{Writes: []storage.Write{
+		{Key: "a", Value: []byte(v)}, {Key: "m" + v, Value: []byte(v)}, {Key: "z", Value: []byte(v)},
+		{Key: "large", Value: largeTurn(n)},
+	}}
+	odd := storage.Write{Key: "odd", Value: largeTurn(-n), Delete: n%2 == 0} // comes and goes
+	t.Writes = append(t.Writes, odd)
+	if n%10 == 0 { // so that the file grows
+		t.Writes = append(t.Writes, storage.Write{Key: "tenth" + v, Value: noise(uint64(n), 70_000)})
+	}
+	return t
+}
+
+// largeTurn is the large value of turn n: a document of which each turn changes a byte.
+func largeTurn(n int) []byte {
+	value := bytes.Clone(document)
+	copy(value[max(n, -n)*997%(len(value)-20):], strconv.Itoa(n))
+	return value
+}
+
+var document = noise(1, 200_000)
 
 // crash runs the child on the file, kills it in mid-write and returns the last acknowledged turn.
 func crash(t *testing.T, path string, early bool) int {
@@ -87,28 +110,50 @@ func crash(t *testing.T, path string, early bool) int {
 	return last
 }
 
-// verify reopens the file and returns the last whole turn in it; anything half is an error.
-func verify(t *testing.T, path string) int {
-	t.Helper()
-	s := mustOpen(t, path)
-	defer s.Close()
+// lastTurn returns the last numbered turn in the file. A file that is not whole or holds half a turn is an error.
+func lastTurn(path string) (last int, err error) {
+	if err := storage.Verify(path); err != nil {
+		return 0, err
+	}
+	s, err := storage.Open(path, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	a, _, _ := s.Get("a")
 	z, _, _ := s.Get("z")
 	n, _ := strconv.Atoi(string(a))
+	if large, _, err := s.Get("large"); n > 0 && !bytes.Equal(large, largeTurn(n)) {
+		return n, fmt.Errorf("half a turn: %s is another document (%w)", a, err)
+	}
+	if odd, ok, err := s.Get("odd"); ok != (n%2 == 1) || ok && !bytes.Equal(odd, largeTurn(-n)) {
+		return n, fmt.Errorf("half a turn: a=%s and odd is there: %v (%w)", a, ok, err)
+	}
 	middle, err := s.List(storage.ListOptions{Prefix: "m"})
 	if err != nil || string(a) != string(z) || len(middle) != n {
-		t.Errorf("half a turn: a=%s z=%s and %d others (%v)", a, z, len(middle), err)
+		return n, fmt.Errorf("half a turn: a=%s z=%s and %d others (%w)", a, z, len(middle), err)
+	}
+	tenths, err := s.List(storage.ListOptions{Prefix: "tenth"})
+	if err != nil || len(tenths) != n/10 {
+		return n, fmt.Errorf("half a turn: a=%s and %d tenths (%w)", a, len(tenths), err)
 	}
 	entries := 0
-	s.Entries(0, func(sequence uint64, entry []byte) bool {
+	err = s.Entries(0, func(sequence uint64, entry []byte) bool {
 		entries++
-		if string(entry) != strconv.FormatUint(sequence, 10) {
-			t.Errorf("entry %d is %q", sequence, entry)
-		}
-		return true
+		return string(entry) == strconv.FormatUint(sequence, 10)
 	})
-	if entries != n {
-		t.Errorf("%d entries for %d turns", entries, n)
+	if err != nil || entries != n {
+		return n, fmt.Errorf("%d right entries for %d turns (%w)", entries, n, err)
+	}
+	return n, nil
+}
+
+// verify is lastTurn for a file that must be whole.
+func verify(t *testing.T, path string) int {
+	t.Helper()
+	n, err := lastTurn(path)
+	if err != nil {
+		t.Error(err)
 	}
 	return n
 }

@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 	"toolshed/runtime/storage"
@@ -22,6 +24,8 @@ func filled(t *testing.T, path string) []byte {
 		s.Apply(turn(fmt.Sprintf("key %d", n), strings.Repeat("v", n)), []byte("entry"))
 	}
 	s.Apply(turn("long", strings.Repeat("l", 50_000)), nil)
+	s.Apply(turn("large", string(largeValue)), largeValue[1:])
+	s.Apply(turn("another", string(largeValue[50_000:])), nil)
 	if err := s.Apply(turn("key 3", "changed"), nil).Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +38,8 @@ func filled(t *testing.T, path string) []byte {
 	}
 	return data
 }
+
+var largeValue = noise(9, 200_000)
 
 // use opens the file and does everything once. It returns the first error.
 func use(t *testing.T, path string) (err error) {
@@ -51,6 +57,11 @@ func use(t *testing.T, path string) (err error) {
 			t.Errorf("a damaged value was returned: %.40q", v)
 		}
 	}
+	if v, ok, err := s.Get("large"); err != nil {
+		return err
+	} else if ok && !bytes.Equal(v, largeValue) {
+		t.Error("a damaged large value was returned")
+	}
 	if _, err := s.List(storage.ListOptions{}); err != nil {
 		return err
 	}
@@ -58,6 +69,9 @@ func use(t *testing.T, path string) (err error) {
 		return err
 	}
 	if err := s.Entries(0, func(uint64, []byte) bool { return true }); err != nil {
+		return err
+	}
+	if err := s.Apply(turn("large", string(largeValue[:150_000])), nil).Wait(t.Context()); err != nil {
 		return err
 	}
 	return s.Apply(storage.Turn{Clear: true, Writes: turn("a", "b").Writes}, nil).Wait(t.Context())
@@ -92,28 +106,29 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// TestFlipped damages files as they are found after a crash, and as they are found after a clean close: these are
+// not read whole by Open, and the damage must show when it is met. TOOLSHED_DAMAGES says how many of each (300).
 func TestFlipped(t *testing.T) {
+	t.Run("unclean", func(t *testing.T) { flip(t, false) })
+	t.Run("clean", func(t *testing.T) { flip(t, true) })
+}
+
+func flip(t *testing.T, clean bool) {
 	path := filepath.Join(t.TempDir(), "gadget.db")
 	whole, random, found := filled(t, path), rand.New(rand.NewPCG(1, 2)), 0
-	const rounds = 600
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds, _ := strconv.Atoi(os.Getenv("TOOLSHED_DAMAGES"))
+	rounds = max(rounds, 300)
 	for n := range rounds {
-		broken := bytes.Clone(whole)
-		at := random.IntN(len(broken))
-		if n%3 > 0 { // the heads and indexes of pages, where damage hurts most
-			at = at/4096*4096 + random.IntN(200)
-		}
-		switch n % 4 {
-		case 0:
-			broken[at] ^= 1 << random.IntN(8)
-		case 1:
-			broken[at] = 0xff
-		case 2:
-			copy(broken[at:], make([]byte, 512))
-		default: // a page where another should be
-			copy(broken[at/4096*4096:], broken[random.IntN(len(broken)/4096)*4096:][:4096])
-		}
+		broken, at := damage(whole, n, random)
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if clean {
+			os.Chtimes(path, time.Time{}, info.ModTime())
 		}
 		if expectDamaged(t, fmt.Sprintf("round %d at %d", n, at), path, broken) {
 			found++
@@ -122,6 +137,102 @@ func TestFlipped(t *testing.T) {
 	if t.Logf("%d of %d damages were found", found, rounds); found < rounds/4 {
 		t.Errorf("only %d of %d damages were found", found, rounds)
 	}
+}
+
+// damage returns the file with one fault, and where it is.
+func damage(whole []byte, n int, random *rand.Rand) (broken []byte, at int) {
+	broken = bytes.Clone(whole)
+	at = random.IntN(len(broken))
+	if n%3 > 0 { // the heads and indexes of pages, where damage hurts most
+		at = at/4096*4096 + random.IntN(200)
+	}
+	switch n % 4 {
+	case 0:
+		broken[at] ^= 1 << random.IntN(8)
+	case 1:
+		broken[at] = 0xff
+	case 2:
+		copy(broken[at:], make([]byte, 512))
+	default: // a page where another should be
+		copy(broken[at/4096*4096:], broken[random.IntN(len(broken)/4096)*4096:][:4096])
+	}
+	return broken, at
+}
+
+// TestFlippedChunk: every bit of a chunk counts.
+func TestFlippedChunk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	whole := filled(t, path)
+	for n, c := range storage.Split(largeValue) {
+		at := bytes.Index(whole, c)
+		if at < 0 {
+			t.Fatalf("chunk %d is not in the file", n)
+		}
+		broken := bytes.Clone(whole)
+		broken[at+len(c)-1] ^= 1
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := storage.Verify(path); !errors.Is(err, storage.ErrDamaged) {
+			t.Errorf("chunk %d: Verify says %v", n, err)
+		}
+		if !expectDamaged(t, fmt.Sprintf("chunk %d", n), path, broken) {
+			t.Errorf("chunk %d: no error", n)
+		}
+	}
+}
+
+// TestLostChunk takes chunks, groups and counts away, one at a time, and puts wrong ones in.
+func TestLostChunk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	whole := filled(t, path)
+	if err := storage.Verify(path); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(groups, chunks, shared *bbolt.Bucket) error{
+		"no group": func(groups, _, _ *bbolt.Bucket) error { return groups.Delete(firstKey(groups)) },
+		"no chunk": func(_, chunks, _ *bbolt.Bucket) error { return chunks.DeleteBucket(firstKey(chunks)) },
+		"no count": func(_, _, shared *bbolt.Bucket) error { return shared.Delete(firstKey(shared)) },
+		"a count too high": func(_, _, shared *bbolt.Bucket) error {
+			return shared.Put(firstKey(shared), []byte{0, 0, 0, 9})
+		},
+		"a count of nothing": func(_, _, shared *bbolt.Bucket) error {
+			return shared.Put(bytes.Repeat([]byte("c"), 33), []byte{0, 0, 0, 2})
+		},
+		"a chunk of nothing": func(_, chunks, _ *bbolt.Bucket) error {
+			_, err := chunks.CreateBucket(make([]byte, 32))
+			return err
+		},
+		"another group": func(groups, _, _ *bbolt.Bucket) error { return groups.Put(firstKey(groups), make([]byte, 64)) },
+		"a short group": func(groups, _, _ *bbolt.Bucket) error { return groups.Put(firstKey(groups), []byte("short")) },
+		"another chunk": func(_, chunks, _ *bbolt.Bucket) error {
+			return chunks.Bucket(firstKey(chunks)).Put([]byte("c"), []byte("short"))
+		},
+	} {
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(func(tx *bbolt.Tx) error {
+			return change(tx.Bucket([]byte("groups")), tx.Bucket([]byte("chunks")), tx.Bucket([]byte("shared")))
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		db.Close()
+		if err := storage.Verify(path); !errors.Is(err, storage.ErrDamaged) {
+			t.Errorf("%s: Verify says %v", what, err)
+		}
+		expectDamaged(t, what, path, whole)
+	}
+}
+
+func firstKey(b *bbolt.Bucket) []byte {
+	key, _ := b.Cursor().First()
+	return bytes.Clone(key)
 }
 
 func TestForeign(t *testing.T) {
@@ -175,7 +286,7 @@ func TestLaterFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("toolshed gadget storage 2"))
+		return tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("toolshed gadget storage 3"))
 	})
 	db.Close()
 	if _, err := storage.Open(path, nil); !errors.Is(err, storage.ErrFormat) || errors.Is(err, storage.ErrDamaged) {
@@ -185,8 +296,17 @@ func TestLaterFormat(t *testing.T) {
 
 // TestLoop makes a branch point at itself: bbolt would follow it until the process dies.
 func TestLoop(t *testing.T) {
+	t.Run("unclean", func(t *testing.T) { loop(t, false) })
+	t.Run("clean", func(t *testing.T) { loop(t, true) })
+}
+
+func loop(t *testing.T, clean bool) {
 	path := filepath.Join(t.TempDir(), "gadget.db")
 	data := filled(t, path)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	loops := 0
 	for at := 0; at < len(data); at += 4096 {
 		if data[at+8] != 1 { // not a branch
@@ -200,6 +320,9 @@ func TestLoop(t *testing.T) {
 	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if clean {
+		os.Chtimes(path, time.Time{}, info.ModTime())
 	}
 	if !expectDamaged(t, "a loop of pages", path, data) {
 		t.Error("a loop of pages: no error")

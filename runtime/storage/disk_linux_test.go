@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,6 +42,7 @@ func fillDisk(t *testing.T, folder string) {
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=1m"); err != nil {
 		t.Fatalf("cannot mount: %v", err)
 	}
+	backupToFullDisk(t, folder)
 	path := filepath.Join(folder, "gadget.db")
 	s := mustOpen(t, path)
 	durable := 0
@@ -67,6 +69,22 @@ func fillDisk(t *testing.T, folder string) {
 	}
 	if _, err := storage.Open(filepath.Join(folder, "second.db"), nil); !errors.Is(err, storage.ErrFull) {
 		t.Logf("a second file on the full disk: %v", err)
+	}
+}
+
+// backupToFullDisk: a backup that finds no room leaves nothing behind, and the store goes on.
+func backupToFullDisk(t *testing.T, folder string) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "gadget.db"))
+	defer s.Close()
+	s.Apply(turn("large", string(noise(1, 2<<20))), nil)
+	if _, err := s.Backup(filepath.Join(folder, "backups"), storage.Keep{}); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("a backup to a disk without room: %v, want ErrFull", err)
+	}
+	if files, _ := os.ReadDir(filepath.Join(folder, "backups")); len(files) > 0 {
+		t.Errorf("it left %v", files)
+	}
+	if err := s.Apply(turn("a", "1"), nil).Wait(t.Context()); err != nil {
+		t.Errorf("a turn after it: %v", err)
 	}
 }
 
@@ -99,4 +117,50 @@ func TestReadOnly(t *testing.T) {
 		}
 	}()
 	<-finished
+}
+
+// TestCycles opens and closes a store TOOLSHED_CYCLES times (300): nothing may pile up.
+func TestCycles(t *testing.T) {
+	cycles, _ := strconv.Atoi(os.Getenv("TOOLSHED_CYCLES"))
+	cycles = max(cycles, 300)
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	var before, after usage
+	for n := range cycles {
+		s := mustOpen(t, path)
+		if n%10 == 0 {
+			s.Apply(turn("large", string(largeTurn(n))), nil)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n == cycles/2 {
+			before = used(t)
+		}
+	}
+	after = used(t)
+	t.Logf("half way: %+v, at the end: %+v", before, after)
+	if after.goroutines > before.goroutines || after.files > before.files || after.heap > before.heap+1<<20 {
+		t.Errorf("half way %+v, at the end %+v", before, after)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 4<<20 {
+		t.Errorf("the file has %d bytes (%v)", info.Size(), err)
+	}
+}
+
+type usage struct {
+	goroutines, files int
+	heap              uint64
+}
+
+func used(t *testing.T) usage {
+	t.Helper()
+	runtime.GC()
+	runtime.GC()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{runtime.NumGoroutine(), len(files), m.HeapAlloc}
 }

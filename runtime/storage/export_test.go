@@ -1,5 +1,7 @@
 package storage
 
+import "os"
+
 // ApplyEarly is Apply with the fault that the crash test must find: it acknowledges the turn before its commit.
 func (s *Store) ApplyEarly(t Turn, entry []byte) *Commit {
 	s.Apply(t, entry)
@@ -27,3 +29,38 @@ func (f failing) commit(turns []*pending, total int64) error {
 
 // OpenMemoryWith is OpenMemory with options.
 func OpenMemoryWith(o *Options) *Store { return newStore(&memory{values: map[string][]byte{}}, o) }
+
+const (
+	ChunkAbove = chunkAbove
+	MinChunk   = minChunk
+	MaxChunk   = maxChunk
+)
+
+// Split returns the chunks of a large value.
+func Split(value []byte) (chunks [][]byte) {
+	for _, g := range split(value).groups {
+		chunks = append(chunks, g.chunks...)
+	}
+	return chunks
+}
+
+// Surplus returns which of the backups, newest first, a schedule does not keep.
+func (k Keep) Surplus(list []Backup) []Backup { return k.surplus(list) }
+
+// CheckedWhole reports whether Open would check every page of the file.
+func CheckedWhole(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	c := checker{file: f, size: info.Size()}
+	return c.meta() != nil || !c.clean(info)
+}
+
+// NoSync makes the store skip every sync, the fault that the power cuts must find.
+func (s *Store) NoSync() { s.backend.(*bolt).db.NoSync = true }

@@ -1,11 +1,14 @@
 package storage_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 	"toolshed/runtime/storage"
@@ -23,12 +26,17 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { store.Close() }()
-		model := map[string]string{}
+		model, entries := map[string]string{}, [][]byte(nil)
 		t.Repeat(map[string]func(*rapid.T){
 			"turn": func(t *rapid.T) {
 				turn := drawTurn(t, keys)
 				applyToModel(model, turn)
-				c := store.Apply(turn, nil)
+				var entry []byte
+				if rapid.IntRange(0, 3).Draw(t, "entry") == 0 {
+					entry = drawValue(t)
+					entries = append(entries, entry)
+				}
+				c := store.Apply(turn, entry)
 				if rapid.Bool().Draw(t, "wait") {
 					if err := c.Wait(t.Context()); err != nil {
 						t.Fatal(err)
@@ -38,20 +46,37 @@ func TestModel(t *testing.T) {
 			"list": func(t *rapid.T) {
 				o := drawList(t, keys)
 				got, err := store.List(o)
-				if want := listModel(model, o); err != nil || fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
-					t.Fatalf("%+v lists %q (%v), want %q", o, got, err, want)
+				if want := listModel(model, o); err != nil || !slices.EqualFunc(got, want, sameEntry) {
+					t.Fatalf("%+v lists %d (%v), want %d: %.99q", o, len(got), err, len(want), got)
 				}
 			},
 			"get": func(t *rapid.T) {
 				key := keys.Draw(t, "key")
 				got, ok, err := store.Get(key)
 				if want, has := model[key]; err != nil || ok != has || string(got) != want {
-					t.Fatalf("%q is %q %v (%v), want %q %v", key, got, ok, err, want, has)
+					t.Fatalf("%q is %.99q %v (%v), want %.99q %v", key, got, ok, err, want, has)
+				}
+			},
+			"entries": func(t *rapid.T) {
+				store.Apply(storage.Turn{}, nil).Wait(t.Context())
+				n := 0
+				err := store.Entries(0, func(sequence uint64, entry []byte) bool {
+					n++
+					return int(sequence) == n && bytes.Equal(entry, entries[n-1])
+				})
+				if err != nil || n != len(entries) {
+					t.Fatalf("%d entries of %d (%v)", n, len(entries), err)
 				}
 			},
 			"reopen": func(t *rapid.T) {
 				if err := store.Close(); err != nil {
 					t.Fatal(err)
+				}
+				if err := storage.Verify(path); err != nil {
+					t.Fatal(err)
+				}
+				if rapid.Bool().Draw(t, "touched") {
+					os.Chtimes(path, time.Time{}, time.Now())
 				}
 				if store, err = storage.Open(path, nil); err != nil {
 					t.Fatal(err)
@@ -70,17 +95,32 @@ func TestModel(t *testing.T) {
 	})
 }
 
+func sameEntry(a, b storage.Entry) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) }
+
 func drawTurn(t *rapid.T, keys *rapid.Generator[string]) storage.Turn {
 	turn := storage.Turn{Clear: rapid.IntRange(0, 9).Draw(t, "clear") == 0}
 	for range rapid.IntRange(0, 4).Draw(t, "writes") {
 		w := storage.Write{Key: keys.Draw(t, "key"), Delete: rapid.IntRange(0, 3).Draw(t, "delete") == 0}
 		if !w.Delete {
-			w.Value = []byte(rapid.StringN(0, 8, -1).Draw(t, "value"))
+			w.Value = drawValue(t)
 		}
 		turn.Writes = append(turn.Writes, w)
 	}
 	return turn
 }
+
+// drawValue makes small values mostly, and now and then a large one out of few parts, so that values share chunks.
+func drawValue(t *rapid.T) (value []byte) {
+	if rapid.IntRange(0, 5).Draw(t, "large") > 0 {
+		return []byte(rapid.StringN(0, 8, -1).Draw(t, "value"))
+	}
+	for range rapid.IntRange(1, 4).Draw(t, "parts") {
+		value = append(value, parts[rapid.IntRange(0, len(parts)-1).Draw(t, "part")]...)
+	}
+	return value
+}
+
+var parts = [][]byte{noise(1, 70_000), noise(2, 64<<10), noise(3, 30_000), make([]byte, 150_000), []byte("x")}
 
 func applyToModel(model map[string]string, turn storage.Turn) {
 	if turn.Clear {

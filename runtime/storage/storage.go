@@ -8,6 +8,11 @@
 // A turn that fails takes every later turn with it, because those were built on it: the store then refuses all
 // work with ErrClosed until it is opened again. What was durable stays.
 //
+// Values of more than 64 KiB are kept as chunks that their content cuts, each once: a small edit of a large value
+// writes the chunks it touches. They are verified when they are read, and count towards the quota with their size.
+//
+// A file that is not whole gives ErrDamaged and is never changed; Backup makes copies to go back to with Restore.
+//
 // Keys are ordered by their UTF-8 bytes. No file transaction outlives one method.
 package storage
 
@@ -77,6 +82,8 @@ type ListOptions struct {
 type Options struct {
 	// Quota is the largest total of key and value bytes; 0 means DefaultQuota, a negative value no limit.
 	Quota int64
+	// Backups is the folder of the store's backups, if it has one: a damaged file's error names the newest good one.
+	Backups string
 }
 
 // Stats count what a store did since it was opened, and what it holds.

@@ -24,6 +24,10 @@ const regExpSource = getter(RegExpPrototype, "source"), regExpFlags = getter(Reg
 const mapEach = MapPrototype.forEach, setEach = SetPrototype.forEach;
 const mapAdd = MapPrototype.set, setAdd = SetPrototype.add;
 const charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join, slice = Array.prototype.slice;
+// uncurry turns a method into a function of its object: the rest of the prelude calls it wherever it is called much.
+const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+const codeAt = uncurry(charCodeAt), fromCodePoint = String.fromCodePoint, bytesSlice = uncurry(TypedArrayPrototype.slice);
+const trimText = uncurry(String.prototype.trim), lowerCase = uncurry(String.prototype.toLowerCase);
 const numberValue = Number.prototype.valueOf, stringValue = String.prototype.valueOf, booleanValue = Boolean.prototype.valueOf;
 const NumberPrototype = Number.prototype, StringPrototype = String.prototype, BooleanPrototype = Boolean.prototype;
 const DOMExceptionClass = DOMException, Finalization = FinalizationRegistry;

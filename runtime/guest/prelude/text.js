@@ -2,7 +2,7 @@
 const utf8Length = (text) => {
   let n = text.length;
   for (let i = 0; i < text.length; i++) {
-    const c = apply(charCodeAt, text, [i]);
+    const c = codeAt(text, i);
     if (c < 0x80) continue;
     n += c < 0x800 || (c >= 0xd800 && c < 0xe000 && isPair(text, i, c)) ? 1 : 2;
     if (c >= 0xd800 && c < 0xdc00 && isPair(text, i, c)) i++, n += 1;
@@ -12,7 +12,7 @@ const utf8Length = (text) => {
 // isPair tells whether the unit c at i starts a surrogate pair.
 const isPair = (text, i, c) => {
   if (c >= 0xdc00 || i + 1 >= text.length) return false;
-  const d = apply(charCodeAt, text, [i + 1]);
+  const d = codeAt(text, i + 1);
   return d >= 0xdc00 && d < 0xe000;
 };
 
@@ -20,10 +20,10 @@ const encodeUTF8 = (text) => {
   const out = new Uint8(utf8Length(text));
   let n = 0;
   for (let i = 0; i < text.length; i++) {
-    let c = text.charCodeAt(i);
+    let c = codeAt(text, i);
     if (c < 0x80) { out[n++] = c; continue; }
     if (c >= 0xd800 && c < 0xe000) {
-      if (isPair(text, i, c)) c = 0x10000 + ((c - 0xd800) << 10) + text.charCodeAt(++i) - 0xdc00;
+      if (isPair(text, i, c)) c = 0x10000 + ((c - 0xd800) << 10) + codeAt(text, ++i) - 0xdc00;
       else c = 0xfffd;
     }
     if (c < 0x800) out[n++] = 0xc0 | c >> 6;
@@ -85,7 +85,7 @@ class TextEncoder {
 class TextDecoder {
   #fatal; #ignoreBOM; #rest = new Uint8(0); #started = false;
   constructor(label = "utf-8", options = {}) {
-    const name = StringFunction(label).trim().toLowerCase();
+    const name = lowerCase(trimText(StringFunction(label)));
     if (name !== "utf-8" && name !== "utf8" && name !== "unicode-1-1-utf-8") throw new RangeErrorClass(`TextDecoder knows only UTF-8, not ${label}`);
     this.#fatal = !!options.fatal;
     this.#ignoreBOM = !!options.ignoreBOM;
@@ -106,16 +106,16 @@ class TextDecoder {
     this.#rest = new Uint8(0);
     while (i < bytes.length) {
       const [c, used] = sequence(bytes, i);
-      if (c === -2 && more) { this.#rest = bytes.slice(i); break; }
+      if (c === -2 && more) { this.#rest = bytesSlice(bytes, i); break; }
       if (c < 0 && this.#fatal) { this.#started = false; throw new TypeErrorClass("the bytes are not valid UTF-8"); }
       i += used;
       if (c === 0xfeff && !this.#started && !this.#ignoreBOM) { this.#started = true; continue; }
       this.#started = true;
-      text += c < 0 ? "\ufffd" : StringFunction.fromCodePoint(c);
-      if (text.length > 8192) { parts.push(text); text = ""; }
+      text += c < 0 ? "\ufffd" : fromCodePoint(c);
+      if (text.length > 8192) { parts[parts.length] = text; text = ""; }
     }
     if (!more) this.#started = false;
-    parts.push(text);
-    return parts.join("");
+    parts[parts.length] = text;
+    return apply(join, parts, [""]);
   }
 }

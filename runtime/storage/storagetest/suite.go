@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +35,8 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("keys", s.testKeys)
 	t.Run("values are copies", s.testCopies)
 	t.Run("entries", s.testEntries)
+	t.Run("large values", s.testLarge)
+	t.Run("large values count once", s.testLargeQuota)
 	t.Run("quota", s.testQuota)
 	t.Run("order of commits", s.testCommitOrder)
 	t.Run("closed", s.testClosed)
@@ -190,6 +193,84 @@ func (s Suite) testEntries(t *testing.T) {
 	if got := fmt.Sprint(read(0), read(1), read(2)); got != "[1=one 2=three] [2=three] []" {
 		t.Errorf("entries are %s", got)
 	}
+}
+
+// testLarge: values far above any page are replaced, shared between keys and entries, cleared, and read in parts.
+func (s Suite) testLarge(t *testing.T) {
+	store := s.open(t)
+	one := Noise(1, 300_000)
+	edited := one[:150_000] + "!" + one[150_001:]
+	all := func(want map[string]string, entries ...string) {
+		t.Helper()
+		total := 0
+		for key, value := range want {
+			expect(t, store, key, value)
+			total += len(key) + len(value)
+		}
+		list, err := store.List(storage.ListOptions{})
+		if err != nil || len(list) != len(want) {
+			t.Fatalf("%d entries, want %d (%v)", len(list), len(want), err)
+		}
+		for _, e := range list {
+			if string(e.Value) != want[e.Key] {
+				t.Errorf("%q lists another value", e.Key)
+			}
+		}
+		if got := store.Stats().Bytes; got != int64(total) {
+			t.Errorf("the store counts %d bytes, want %d", got, total)
+		}
+		err = store.Entries(0, func(n uint64, entry []byte) bool {
+			if int(n) > len(entries) || string(entry) != entries[n-1] {
+				t.Errorf("entry %d is %.20q", n, entry)
+			}
+			return true
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	wait(t, store.Apply(put("a", one), nil))
+	all(map[string]string{"a": one})
+	wait(t, store.Apply(put("b", one), []byte(edited)))
+	all(map[string]string{"a": one, "b": one}, edited)
+	store.Apply(put("a", "small"), nil)
+	wait(t, store.Apply(put("a", edited), nil))
+	all(map[string]string{"a": edited, "b": one}, edited)
+	wait(t, store.Apply(storage.Turn{Writes: []storage.Write{{Key: "b", Delete: true}}}, nil))
+	all(map[string]string{"a": edited}, edited)
+	wait(t, store.Apply(storage.Turn{Clear: true, Writes: []storage.Write{{Key: "c", Value: []byte(edited)}, {Key: "c", Value: []byte(one)}}}, nil))
+	all(map[string]string{"c": one}, edited)
+	wait(t, store.Apply(storage.Turn{Clear: true}, nil))
+	all(map[string]string{}, edited)
+	same := strings.Repeat("same ", 100_000) // one chunk many times
+	wait(t, store.Apply(put("s", same), []byte("small")))
+	all(map[string]string{"s": same}, edited, "small")
+	if s.Reopen != nil {
+		store = s.Reopen(t, store)
+		t.Cleanup(func() { store.Close() })
+		all(map[string]string{"s": same}, edited, "small")
+	}
+}
+
+// testLargeQuota: a value counts with its own size, however it is kept and whatever it shares.
+func (s Suite) testLargeQuota(t *testing.T) {
+	store := s.Open(t, &storage.Options{Quota: 500_002})
+	defer store.Close()
+	value := Noise(2, 250_000)
+	wait(t, store.Apply(put("a", value), nil))
+	wait(t, store.Apply(put("b", value), nil)) // exactly the quota
+	wait(t, store.Apply(put("b", value[1:]), nil))
+	wait(t, store.Apply(put("b", value), nil))
+	if err := store.Apply(put("c", value), nil).Wait(t.Context()); !errors.Is(err, storage.ErrQuota) {
+		t.Errorf("a third value: %v, want ErrQuota", err)
+	}
+}
+
+// Noise returns bytes that repeat nowhere, the same for the same seed.
+func Noise(seed byte, size int) string {
+	b := make([]byte, size)
+	rand.NewChaCha8([32]byte{seed}).Read(b)
+	return string(b)
 }
 
 func (s Suite) testQuota(t *testing.T) {
