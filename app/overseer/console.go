@@ -1,6 +1,7 @@
 package overseer
 
 import (
+	"strings"
 	"sync"
 
 	"toolshed/runtime/host"
@@ -30,7 +31,7 @@ type console struct {
 func (c *console) add(lines ...Line) {
 	for i := range lines {
 		if len(lines[i].Text) > maxLine {
-			lines[i].Text = lines[i].Text[:maxLine] + "… (cut)"
+			lines[i].Text = strings.ToValidUTF8(lines[i].Text[:maxLine], "") + "… (cut)"
 		}
 	}
 	c.mu.Lock()

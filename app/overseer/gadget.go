@@ -158,6 +158,9 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 		Storage:  data,
 		Limits:   g.workspace.kernel.options.Limits,
 		Console:  g.console.fromGuest,
+		SendError: func(err error) error {
+			return &capnweb.Error{Name: "Error", Message: Explain(err).ForGadget().Error()}
+		},
 	})
 	if err != nil {
 		return err

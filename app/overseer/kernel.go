@@ -247,7 +247,11 @@ func (k *Kernel) DeleteGadget(ref Ref) error {
 // Resolve finds the gadget that a person means: its id, or its title if no other gadget has it.
 func (k *Kernel) Resolve(name string) (Ref, error) {
 	var found []Ref
+	var broken *Problem
 	for _, w := range k.Workspaces() {
+		if w.Problem != nil {
+			broken = w.Problem
+		}
 		for _, g := range w.Gadgets {
 			if g.ID == name {
 				return Ref{w.ID, g.ID}, nil
@@ -259,6 +263,11 @@ func (k *Kernel) Resolve(name string) (Ref, error) {
 	}
 	switch len(found) {
 	case 0:
+		if broken != nil {
+			p := unknownGadget(name)
+			p.Todo = "A workspace could not be opened, and it may be in there: " + broken.Why + ". " + broken.Todo
+			return Ref{}, p
+		}
 		return Ref{}, unknownGadget(name)
 	case 1:
 		return found[0], nil

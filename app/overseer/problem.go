@@ -34,6 +34,23 @@ func (p *Problem) Error() string {
 	return text
 }
 
+// gadgetsOwn are the kinds of Problem whose reason lies in the gadget.
+var gadgetsOwn = map[string]bool{
+	host.KindSyntax: true, host.KindNoGadget: true, host.KindStart: true, host.KindCPU: true, host.KindMemory: true,
+	host.KindStack: true, host.KindProtocol: true, "no-server": true, "quota": true,
+}
+
+// ForGadget is the problem as the code of a gadget may learn of it: the reason only where it lies in the gadget, because the
+// others name files of this computer.
+func (p *Problem) ForGadget() *Problem {
+	public := *p
+	public.Detail = ""
+	if !gadgetsOwn[p.Kind] {
+		public.Why = ""
+	}
+	return &public
+}
+
 func problem(kind, what, why, todo string) *Problem {
 	return &Problem{Kind: kind, What: what, Why: why, Todo: todo}
 }

@@ -1,10 +1,12 @@
 package host
 
 import (
+	"errors"
 	"log/slog"
 	"os/exec"
 	"time"
 
+	"toolshed/runtime/capnweb"
 	"toolshed/runtime/host/sandbox"
 	"toolshed/runtime/host/wire"
 	"toolshed/runtime/storage"
@@ -64,6 +66,21 @@ type Spec struct {
 	Storage  Storage           // owned by the caller, used until the instance is done
 	Limits   Limits
 	Console  func(Line) // called from one goroutine of the instance; must return quickly; may be nil
+	// SendError makes what the guest is told of an error that is not of its own side\'s making. Nil: that the call failed.
+	SendError func(error) error
+}
+
+// sendError passes on what the other side of a call threw, and hides what went wrong here.
+func (s *Spec) sendError(err error) error {
+	var thrown *capnweb.Error
+	var value *capnweb.Thrown
+	switch {
+	case errors.As(err, &thrown), errors.As(err, &value):
+		return err
+	case s.SendError != nil:
+		return s.SendError(err)
+	}
+	return &capnweb.Error{Name: "Error", Message: "The call failed."}
 }
 
 // Storage is what an instance needs of its gadget's store. *storage.Store is one.

@@ -59,6 +59,7 @@ type release struct {
 func (c *Child) Start(ctx context.Context, spec Spec) (*Instance, error) {
 	i := c.newInstance(spec)
 	o := untrusted
+	o.OnSendError = i.spec.sendError
 	o.Name = spec.ID
 	i.session = capnweb.NewSession(transport{i}, spec.Env, &o)
 	go i.watchSession()
