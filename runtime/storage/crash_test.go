@@ -19,11 +19,14 @@ import (
 )
 
 // crashChild names the file when the test binary runs as the process to be killed.
-const crashChild, crashEarly = "TOOLSHED_STORAGE_CRASH_CHILD", "TOOLSHED_STORAGE_CRASH_EARLY"
+const crashChild, crashMode = "TOOLSHED_STORAGE_CRASH_CHILD", "TOOLSHED_STORAGE_CRASH_MODE"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(crashChild); path != "" {
-		writeForEver(path, os.Getenv(crashEarly) != "")
+		if os.Getenv(crashMode) == "maintain" {
+			maintainForEver(path)
+		}
+		writeForEver(path, os.Getenv(crashMode) == "early")
 	}
 	os.Exit(m.Run())
 }
@@ -56,6 +59,33 @@ func writeForEver(path string, early bool) {
 	}
 }
 
+// maintainForEver opens, compacts, writes a turn, backs up, closes and restores, again and again.
+func maintainForEver(path string) {
+	for {
+		s, err := storage.Open(path, storage.CompactAlways())
+		die(err)
+		first, _, err := s.Get("a")
+		die(err)
+		last, _ := strconv.Atoi(string(first))
+		die(s.Apply(numberedTurn(last+1), []byte(strconv.Itoa(last+1))).Wait(context.Background()))
+		fmt.Println(last + 1)
+		b, err := s.Backup(path+".backups", storage.Keep{Last: 2})
+		die(err)
+		die(s.Close())
+		aside, err := storage.Restore(path, b.Path)
+		die(err)
+		die(storage.Verify(aside))
+		os.Remove(aside)
+	}
+}
+
+func die(err error) {
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+}
+
 // numberedTurn is turn n of a test that breaks off: what it writes tells n, and whether all of it is there.
 func numberedTurn(n int) storage.Turn {
 	v := strconv.Itoa(n)
@@ -81,13 +111,10 @@ func largeTurn(n int) []byte {
 var document = noise(1, 200_000)
 
 // crash runs the child on the file, kills it in mid-write and returns the last acknowledged turn.
-func crash(t *testing.T, path string, early bool) int {
+func crash(t *testing.T, path, mode string) int {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), crashChild+"="+path)
-	if early {
-		child.Env = append(child.Env, crashEarly+"=1")
-	}
+	child.Env = append(os.Environ(), crashChild+"="+path, crashMode+"="+mode)
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -158,12 +185,36 @@ func verify(t *testing.T, path string) int {
 	return n
 }
 
+// kills is how often a test kills its child: TOOLSHED_KILLS, or 8.
+func kills() int {
+	n, _ := strconv.Atoi(os.Getenv("TOOLSHED_KILLS"))
+	return max(n, 8)
+}
+
 func TestCrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gadget.db")
-	for range 8 {
-		acknowledged := crash(t, path, false)
+	for range kills() {
+		acknowledged := crash(t, path, "")
 		if kept := verify(t, path); kept < acknowledged || acknowledged == 0 {
 			t.Errorf("turn %d was acknowledged, the file ends with %d", acknowledged, kept)
+		}
+	}
+}
+
+// TestCrashWhileMaintaining kills between and in the steps of compacting, backing up and restoring.
+func TestCrashWhileMaintaining(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	for range kills() {
+		acknowledged := crash(t, path, "maintain")
+		if kept := verify(t, path); kept < acknowledged || acknowledged == 0 {
+			t.Errorf("turn %d was acknowledged, the file ends with %d", acknowledged, kept)
+		}
+		list, err := storage.Backups(path + ".backups")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, b := range list {
+			verify(t, b.Path)
 		}
 	}
 }
@@ -171,8 +222,8 @@ func TestCrash(t *testing.T) {
 // TestCrashFindsEarlyAcknowledgement shows that TestCrash can fail.
 func TestCrashFindsEarlyAcknowledgement(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gadget.db")
-	for range 8 {
-		if acknowledged := crash(t, path, true); verify(t, path) < acknowledged {
+	for range kills() {
+		if acknowledged := crash(t, path, "early"); verify(t, path) < acknowledged {
 			return
 		}
 	}

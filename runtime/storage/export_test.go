@@ -64,3 +64,18 @@ func CheckedWhole(path string) bool {
 
 // NoSync makes the store skip every sync, the fault that the power cuts must find.
 func (s *Store) NoSync() { s.backend.(*bolt).db.NoSync = true }
+
+// CompactAlways are options with which every Open compacts.
+func CompactAlways() *Options { return &Options{compactAbove: -1} }
+
+// ReadLocked opens the file as Open does after its checks, and reads a value.
+func ReadLocked(path, key string) (string, error) {
+	db, err := openDB(path, false)
+	if err != nil {
+		return "", err
+	}
+	b := &bolt{path: path, db: db}
+	defer b.close()
+	value, _, err := b.get(key)
+	return string(value), err
+}

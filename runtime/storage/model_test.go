@@ -78,7 +78,11 @@ func TestModel(t *testing.T) {
 				if rapid.Bool().Draw(t, "touched") {
 					os.Chtimes(path, time.Time{}, time.Now())
 				}
-				if store, err = storage.Open(path, nil); err != nil {
+				var o *storage.Options
+				if rapid.Bool().Draw(t, "compact") {
+					o = storage.CompactAlways()
+				}
+				if store, err = storage.Open(path, o); err != nil {
 					t.Fatal(err)
 				}
 			},

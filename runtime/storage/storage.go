@@ -84,6 +84,8 @@ type Options struct {
 	Quota int64
 	// Backups is the folder of the store's backups, if it has one: a damaged file's error names the newest good one.
 	Backups string
+
+	compactAbove int // free pages; 0 means the default, a negative number that every Open compacts
 }
 
 // Stats count what a store did since it was opened, and what it holds.
