@@ -36,7 +36,7 @@ var prelude embed.FS
 // parts are the files of the prelude in the order in which they are evaluated.
 var parts = []string{
 	"builtins.js", "text.js", "inspect.js", "console.js", "clone.js", "storage.js", "timers.js", "web.js",
-	"late.js", "stubs.js", "targets.js", "decode.js", "encode.js", "remap.js", "session.js", "context.js", "guest.js",
+	"stubs.js", "targets.js", "decode.js", "encode.js", "remap.js", "session.js", "context.js", "late.js", "guest.js",
 }
 
 // latePart is a part of the prelude, in prelude/late, that is evaluated when one of its names is first used. Its files
@@ -49,12 +49,14 @@ type latePart struct {
 }
 
 var lateParts = []latePart{
-	{"url", []string{"url_parser.js", "url_host.js", "url.js"}, []string{"URL", "URLSearchParams"}, nil},
+	{"url", []string{"url_parser.js", "url_host.js", "url.js"}, []string{"URL", "URLSearchParams"}, []string{"parseURL", "serialiseURL", "pairsOf", "isParams", "isURL"}},
 	{"events", []string{"events.js"}, []string{"Event", "CustomEvent", "EventTarget", "AbortController", "AbortSignal"}, []string{"whenAborted", "abortNow", "newSignal", "isSignal", "isAborted", "reasonOf"}},
 	{"streams", []string{"streams_queue.js", "streams_readable.js", "streams_writable.js", "streams_pipe.js"}, []string{
 		"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamDefaultController", "WritableStream", "WritableStreamDefaultWriter",
 		"WritableStreamDefaultController", "TransformStream", "TransformStreamDefaultController", "CountQueuingStrategy", "ByteLengthQueuingStrategy",
-	}, nil},
+	}, []string{"newReadable", "readableOf", "isReadable", "Reader", "tee", "newWritable", "writableOf", "isWritable", "Writer"}},
+	{"fetch", []string{"fetch_values.js", "fetch.js"}, []string{"Headers", "Blob", "Request", "Response"}, []string{"newBlob"}},
+	{"wire", []string{"wire.js"}, []string{}, []string{"newPipe", "takeReadable", "receiveWritable", "receiveBlob", "receiveValue", "receiveMessage", "encodeValue"}},
 }
 
 // Engine returns the engine's WebAssembly module. The caller owns the bytes. It fails with ErrNoEngine when the

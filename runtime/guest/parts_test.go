@@ -18,6 +18,25 @@ func TestParts(t *testing.T) {
 			t.Errorf("prelude/%s is in no list", file.Name())
 		}
 	}
+	late, err := prelude.ReadDir("prelude/late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, part := range lateParts {
+		listed = append(listed, part.files...)
+	}
+	for _, file := range late {
+		if !slices.Contains(listed, file.Name()) {
+			t.Errorf("prelude/late/%s is in no list", file.Name())
+		}
+		// Lines lose their indent, and comments go: a text over more lines than one would change.
+		for n, line := range strings.Split(source("late/"+file.Name()), "\n") {
+			if strings.Count(line, "`")%2 != 0 {
+				t.Errorf("prelude/late/%s:%d: a text goes on over the end of its line", file.Name(), n+1)
+			}
+		}
+	}
 	for _, name := range parts {
 		text, err := prelude.ReadFile("prelude/" + name)
 		if err != nil || !strings.HasSuffix(string(text), "\n") {

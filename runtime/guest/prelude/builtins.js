@@ -65,6 +65,9 @@ delete globalThis.__host;
 const hostSend = host.send, hostGet = host.get, hostList = host.list, hostPut = host.put, hostRemove = host.remove;
 const hostClear = host.clear, hostLog = host.log, hostRandom = host.random, hostWake = host.wake, hostFail = host.fail;
 
+// lateClasses maps the prototype of a class of a late part to its name, once that part is there.
+const lateClasses = new OwnMap();
+
 const isObject = (v) => typeof v === "object" && v !== null;
 
 // inherits tells whether a prototype is in the chain of a value.

@@ -102,6 +102,8 @@ class Cloner {
     if (inherits(value, BooleanPrototype)) return ["w", apply(booleanValue, value, [])];
     if (isTarget(value)) throw cloneError("an RpcTarget");
     if (inherits(value, PromisePrototype)) throw cloneError("a Promise");
+    const name = lateClasses.get(prototype);
+    if (name !== undefined) throw cloneError(`an object of ${name}`);
     return this.fields(value, depth);
   }
 
@@ -232,4 +234,8 @@ class Uncloner {
 const hide = (object, name, value) => defineProperty(object, name, { value, writable: true, enumerable: false, configurable: true });
 const bufferOf = (base64) => apply(viewBuffer, fromBase64(base64), []);
 
-const structuredClone = (value) => decodeValue(encodeValue(value));
+const structuredClone = (value, options) => {
+  const transfer = isObject(options) ? options.transfer : undefined;
+  if (transfer !== undefined && transfer.length !== 0) throw later("the option transfer of structuredClone", "leave it out: the value is copied");
+  return decodeValue(encodeValue(value));
+};

@@ -95,12 +95,16 @@ const special = (v, cx, depth) => {
     case "import": return importBack(v, cx, depth);
     case "pipeline": return pipelined(v, cx, depth);
     case "remap": return remapped(v, cx, depth);
-    case "writable":
-      hostSend(`["release",${id(v[1])},1]`);
-      throw new Refusal("Streams cannot be passed to a gadget yet.");
-    case "readable": throw new Refusal("Streams cannot be passed to a gadget yet.");
-    case "url": case "headers": case "request": case "response": case "blob":
-      throw new Refusal(`A value of kind ${v[0]} cannot be passed to a gadget yet.`);
+    case "writable": return late("wire").receiveWritable(importHook(v[1], cx), cx);
+    case "readable": return late("wire").takeReadable(lookup(v[1], sessionContext), cx);
+    case "blob":
+      if (typeof v[1] !== "string" || !isArray(v[2]) || v[2][0] !== "readable") throw wrong("blob");
+      return late("wire").receiveBlob(v[1], lookup(v[2][1], sessionContext));
+    case "url": case "headers": return late("wire").receiveValue(v[0], v[1]);
+    case "response": return late("wire").receiveMessage(v[0], null, decodeBody(v[1], cx, depth), v[2]);
+    case "request":
+      if (typeof v[1] !== "string" || !isObject(v[2])) throw wrong("request");
+      return late("wire").receiveMessage(v[0], v[1], decodeBody(v[2].body, cx, depth), v[2]);
   }
   throw wrong("unknown expression");
 };
@@ -109,6 +113,8 @@ const id = (v) => {
   if (!isInteger(v)) throw wrong("an id is not a whole number");
   return v;
 };
+
+const decodeBody = (body, cx, depth) => (isObject(body) ? decode(body, cx, depth + 1) : body ?? null);
 
 const pathOf = (v) => {
   if (v === undefined) return [];

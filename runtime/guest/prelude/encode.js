@@ -4,6 +4,7 @@
 class Outgoing {
   exported = null; // [entry id, …]
   boxes = null; // of targets in the value
+  pipes = null; // that were begun for streams in it
   after = null; // promises to resolve after the message
   references = false; // the value holds stubs or targets
   scope = null; // the recorder of a map
@@ -65,6 +66,11 @@ const encodeObject = (v, prototype, out, depth) => {
   }
   if (isTarget(v)) return encodeReference(v, out, depth);
   if (inherits(v, ErrorPrototype)) return encodeError(v, out, depth);
+  const name = lateClasses.get(prototype);
+  if (name !== undefined && out.scope === null) {
+    const expression = late("wire").encodeValue(v, name, out);
+    if (expression !== undefined) return expression;
+  }
   throw cannotSend(v);
 };
 
@@ -118,6 +124,7 @@ const encodeHook = (hook, path, out, depth) => {
 };
 
 const rollBack = (out) => {
+  if (out.pipes !== null) for (let i = 0; i < out.pipes.length; i++) out.pipes[i].drop();
   if (out.exported === null) return;
   for (let i = 0; i < out.exported.length; i++) releaseExport(out.exported[i], 1);
 };

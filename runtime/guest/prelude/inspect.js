@@ -44,6 +44,7 @@ const inspectObject = (value, depth, seen) => {
   if (prototype === PromisePrototype) return "Promise {}";
   const kind = containerNames.get(prototype);
   if (prototype === ArrayBufferPrototype || kind === "DataView") return `${name}(${value.byteLength})`;
+  if (lateClasses.get(prototype) === name && (name === "URL" || name === "Headers" || name === "URLSearchParams" || name === "Blob")) return inspectLate(value, name);
   if (depth >= maxDepth) return isArray(value) ? `[Array(${value.length})]` : `[${name}]`;
   if (isArray(value) || kind !== undefined) {
     const prefix = name === "Array" ? "" : `${name}(${value.length}) `;
@@ -60,6 +61,14 @@ const inspectObject = (value, depth, seen) => {
     return `${name}(${items.length}) ` + brackets("{", shorten(items), "}");
   }
   return (name === "Object" ? "" : name + " ") + brackets("{", inspectFields(value, depth, seen), "}");
+};
+
+const inspectLate = (value, name) => {
+  if (name === "URL") return `URL ${value.href}`;
+  if (name === "Blob") return `Blob(${value.size}) ${quote(value.type)}`;
+  const items = [];
+  value.forEach((v, k) => items.push(`${quote(k)} => ${quote(v)}`));
+  return `${name}(${items.length}) ` + brackets("{", shorten(items), "}");
 };
 
 const shorten = (items) => (items.length <= maxShown ? items : items.slice(0, maxShown).concat(`… ${items.length - maxShown} more`));
@@ -89,9 +98,10 @@ const inspectError = (error, depth, seen) => {
   return fields.length === 0 ? text : `${text} ${brackets("{", fields, "}")}`;
 };
 
-// gadgetFrames leaves the prelude's own frames out of a stack: nobody can do anything about them.
+// gadgetFrames leaves the prelude's own frames out of a stack: nobody can do anything about them. Those of its late
+// parts are named as everything is that was evaluated from a text.
 const preludeName = (/\(([^()]*):\d+:\d+\)/.exec(new ErrorClass().stack) ?? ["", "prelude.js"])[1];
-const gadgetFrames = (stack) => stack.trimEnd().split("\n").filter((line) => !line.includes(`(${preludeName}:`) && !line.includes("at apply (native)")).join("\n");
+const gadgetFrames = (stack) => stack.trimEnd().split("\n").filter((line) => !line.includes(`(${preludeName}:`) && !line.includes("(<input>:") && !line.includes("at apply (native)")).join("\n");
 
 const brackets = (open, items, close) => {
   if (items.length === 0) return open + close;

@@ -81,7 +81,7 @@ class Remote {
 
   forget() {
     if (this.id === 0 || !imports.delete(this.id)) return;
-    if (sessionError === null) hostSend(`["release",${this.id},${this.count}]`);
+    if (sessionError === null && this.count > 0) hostSend(`["release",${this.id},${this.count}]`);
   }
 
   onBroken(callback) {
@@ -113,14 +113,14 @@ const hookFor = (n, cx) => {
   return new Later(entry instanceof Future ? entry : pipelined([0, n, []], cx, 0));
 };
 
-const importStub = (n, cx) => {
+const importHook = (n, cx) => {
   if (cx.scope !== null || id(n) >= 0) throw wrong("export");
   let hook = imports.get(n);
   if (hook === undefined) imports.set(n, hook = new Remote(n));
   else { hook.count++; hook.handles++; }
-  const stub = makeStub(hook, null);
-  return cx.hold(stub);
+  return hook;
 };
+const importStub = (n, cx) => cx.hold(makeStub(importHook(n, cx), null));
 
 const importPromise = (n) => {
   if (id(n) >= 0 || imports.has(n)) throw wrong("promise");
@@ -139,6 +139,12 @@ const exportBox = (box, out) => {
   out.exported ??= [];
   out.exported[out.exported.length] = n;
   return n;
+};
+
+const exportEntry = (entry, out) => {
+  exports_.set(--exportsChosen, entry);
+  out.exported ??= [];
+  return out.exported[out.exported.length] = exportsChosen;
 };
 
 const exportFuture = (future, out) => {
@@ -194,6 +200,35 @@ const sendPush = (text, out) => {
   const hook = new Remote(pushesSent + 1);
   send(text, out);
   pushesSent++;
+  imports.set(hook.id, hook);
+  return hook;
+};
+
+// sendStream is a call that the other side answers and releases unasked. It returns the future of the outcome, and
+// the size of the message.
+const sendStream = (target, method, args) => {
+  if (sessionError !== null) throw sessionError;
+  const out = new Outgoing(), list = [];
+  let text;
+  try {
+    for (let i = 0; i < args.length; i++) list[i] = encode(args[i], out, 1);
+    text = `["stream",["pipeline",${target},["${method}"],${stringify(list)}]]`;
+    send(text, out);
+  } catch (thrown) {
+    rollBack(out);
+    throw thrown;
+  }
+  const hook = new Remote(++pushesSent);
+  hook.count = 0;
+  imports.set(hook.id, hook);
+  return { future: hook.future, size: text.length };
+};
+
+// sendPipe begins a pipe and returns the hook on its writable end.
+const sendPipe = () => {
+  if (sessionError !== null) throw sessionError;
+  hostSend('["pipe"]');
+  const hook = new Remote(++pushesSent);
   imports.set(hook.id, hook);
   return hook;
 };
@@ -331,9 +366,7 @@ const receiveOutcome = (state, n, expression) => {
   else hook.settle(state, value);
 };
 
-// Streams are refused: a stream message is answered, and the end of a pipe fails every write.
-const noStreams = () => new TypeErrorClass("Streams cannot be passed to a gadget yet.");
-
+// receiveStream is a push that is answered and released unasked.
 const receiveStream = (expression) => {
   const n = ++pushesReceived, entry = new Result(n);
   exports_.set(n, entry);
@@ -343,9 +376,7 @@ const receiveStream = (expression) => {
 };
 
 const receivePipe = () => {
-  const entry = new Result(++pushesReceived);
-  exports_.set(entry.id, entry);
-  entry.settle(2, noStreams());
+  exports_.set(++pushesReceived, late("wire").newPipe());
 };
 
 const receiveAbort = (expression) => {

@@ -80,6 +80,7 @@ const disposeTarget = (target) => {
 };
 
 const stubHandlers = new OwnWeakMap(); // proxy -> StubHandler
+const streamHolders = new OwnWeakMap(); // received stream -> what lets go of it
 
 // abandoned lets go of a stub that a gadget dropped without disposing it. A promise that is awaited is left alone.
 const abandoned = new Finalization((handler) => { if (!handler.awaited) handler.dispose("collected"); });
@@ -260,6 +261,7 @@ const eachReference = (value, visit, depth) => {
     const prototype = getPrototypeOf(value);
     if (prototype !== ObjectPrototype && prototype !== null) {
       if (isTarget(value)) visit(null, value);
+      else if (lateClasses.size > 0 && streamHolders.has(value)) visit(streamHolders.get(value), null);
       return;
     }
   }

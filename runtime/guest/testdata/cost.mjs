@@ -64,6 +64,33 @@ report("async call", time("later", "[1,2]"));
 report("echo of an object", time("echo", '[{"a":[[1,{"b":2}]],"c":"text","d":{"e":true}}]'));
 check("a call costs too much", call < 400 && call < json * 20, `${call} us`);
 
+// Starting: the prelude, and each late part when it is first used.
+const fresh = async () => {
+  const v = await QuickJS.create({ wasm, memoryLimit: 64 << 20, interruptHandler: () => false }), none = "const none = () => {}; globalThis.__host = { send: none, get: none, list: none, put: none, remove: none, clear: none, log: none, random: none, wake: none, fail: none }; 0";
+  v.evalCode(none).dispose();
+  v.runGC();
+  return [v, v.getAllocatedSize()];
+};
+const prelude = readFileSync(process.env.TOOLSHED_PRELUDE, "utf8");
+let least = Infinity, grown = 0;
+for (let i = 0; i < 5; i++) {
+  const [v, empty] = await fresh(), t = performance.now();
+  v.setProp(v.global, "guest", v.evalCode(prelude));
+  least = Math.min(least, performance.now() - t);
+  v.runGC();
+  grown = v.getAllocatedSize() - empty;
+  if (i < 4) continue;
+  console.log(`prelude: ${least.toFixed(1)} ms, ${(grown / 1024).toFixed(0)} KB of heap`);
+  for (const name of ["URL", "AbortController", "ReadableStream", "Response"]) {
+    const before = v.getAllocatedSize(), from = performance.now();
+    v.evalCode(`typeof ${name}`).dispose();
+    const took = performance.now() - from;
+    v.runGC();
+    console.log(`first use of ${name}: ${took.toFixed(1)} ms, ${((v.getAllocatedSize() - before) / 1024).toFixed(0)} KB`);
+  }
+}
+check("the prelude is too large", grown < 700 << 10, `${grown} bytes`);
+
 // Nothing stays behind.
 const heap = () => { run("sent.length = 0; list = null; 0"); vm.runGC(); return vm.getAllocatedSize(); };
 const before = heap();

@@ -16,7 +16,7 @@ export class Gadget extends DurableObject {
   clone() { const a = { m: new Map([[1, { d: new Date(5) }]]) }; const b = structuredClone(a); return [b.m.get(1).d.getTime(), b.m !== a.m] }
   cloneFn() { try { structuredClone({ f() {} }) } catch (e) { return [e.name, e.code, e instanceof Error, e instanceof DOMException] } }
   absent() { return ["__host", "std", "os", "process", "require", "Deno", "scriptArgs", "print", "bjson"].filter(n => n in globalThis) }
-  names() { return ["console", "setTimeout", "setInterval", "clearTimeout", "clearInterval", "queueMicrotask", "structuredClone", "TextEncoder", "TextDecoder", "atob", "btoa", "crypto", "performance", "fetch", "WebSocket", "connect"].filter(n => typeof globalThis[n] === "undefined") }
+  names() { return ["console", "setTimeout", "setInterval", "clearTimeout", "clearInterval", "queueMicrotask", "structuredClone", "TextEncoder", "TextDecoder", "atob", "btoa", "crypto", "performance", "fetch", "WebSocket", "connect", "URL", "URLSearchParams", "Event", "EventTarget", "CustomEvent", "AbortController", "AbortSignal", "Headers", "Blob", "Request", "Response", "ReadableStream", "WritableStream", "TransformStream", "CountQueuingStrategy", "ByteLengthQueuingStrategy"].filter(n => typeof globalThis[n] === "undefined") }
   log() {
     console.log("plain", 1, true, null, undefined, -0, 10n, Symbol("s"));
     console.info({ a: 1, "b-c": [1, "x", { d: { e: { f: { g: 1 } } } }] }, [], {}, [, 1]);
