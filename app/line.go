@@ -35,6 +35,7 @@ type line struct {
 	queued  int // bytes in out
 	unsent  int // bytes in out and in large
 	leaving chan struct{}
+	room    chan struct{} // has a value when something unsent was taken
 	sent    int
 	large   map[string]largeBatch // announced and not picked up
 	closed  chan struct{}
@@ -47,7 +48,7 @@ type largeBatch struct {
 }
 
 func newLine(emit func(event map[string]any)) *line {
-	l := &line{emit: emit, next: 1, ahead: map[int][]string{}, arrived: make(chan struct{}, 1), leaving: make(chan struct{}, 1), large: map[string]largeBatch{}, closed: make(chan struct{})}
+	l := &line{emit: emit, next: 1, ahead: map[int][]string{}, arrived: make(chan struct{}, 1), leaving: make(chan struct{}, 1), room: make(chan struct{}, 1), large: map[string]largeBatch{}, closed: make(chan struct{})}
 	go l.send()
 	return l
 }
@@ -120,17 +121,26 @@ func (l *line) Receive(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Send queues a frame for the page; it never waits. A page that does not take what it is sent loses its line.
+// Send queues a frame for the page. While the page has more than maxUnsent bytes to take it waits; the line is closed if
+// that takes too long.
 func (l *line) Send(frame []byte) error {
-	l.mu.Lock()
+	for {
+		l.mu.Lock()
+		if l.unsent == 0 || l.unsent+len(frame) <= maxUnsent {
+			break
+		}
+		l.mu.Unlock()
+		select {
+		case <-l.room:
+		case <-l.closed:
+			return io.ErrClosedPipe
+		}
+	}
 	defer l.mu.Unlock()
 	select {
 	case <-l.closed:
 		return io.ErrClosedPipe
 	default:
-	}
-	if l.unsent+len(frame) > maxUnsent {
-		return errors.New("app: the page does not take what it is sent")
 	}
 	l.unsent += len(frame)
 	l.queued += len(frame)
@@ -166,6 +176,7 @@ func (l *line) batch() map[string]any {
 	event := map[string]any{"seq": l.sent}
 	if size <= smallBatch {
 		l.unsent -= size
+		signal(l.room)
 		event["frames"] = frames
 		return event
 	}
@@ -196,6 +207,7 @@ func (l *line) pickUp(id string) ([]string, bool) {
 	batch, found := l.large[id]
 	delete(l.large, id)
 	l.unsent -= batch.size
+	signal(l.room)
 	return batch.frames, found
 }
 

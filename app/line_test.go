@@ -105,20 +105,30 @@ func TestLineSendsSmallBatchesAsEventsAndLargeOnesToBeFetched(t *testing.T) {
 	}
 }
 
-func TestLineBoundsWhatThePageDoesNotFetch(t *testing.T) {
+func TestLineWaitsForAPageThatDoesNotFetch(t *testing.T) {
 	l, events := newTestLine(t)
-	var err error
-	for range 5 {
-		if err = l.Send(make([]byte, maxUnsent/4)); err != nil {
-			break
+	for range 4 {
+		if err := l.Send(make([]byte, maxUnsent/4)); err != nil {
+			t.Fatal(err)
 		}
-		next(t, events) // announced, never fetched
+		next(t, events) // announced, not fetched
 	}
-	if err == nil {
-		t.Error("more was queued than the bound")
+	sent := make(chan error, 1)
+	go func() { sent <- l.Send([]byte("one more")) }()
+	select {
+	case err := <-sent:
+		t.Fatalf("more was queued than the bound (%v)", err)
+	case <-time.After(50 * time.Millisecond):
 	}
-	l.expire("1")
-	if e := next(t, events); e["closed"] != true {
-		t.Errorf("a batch that was never fetched ended in %v", e)
+	if _, ok := l.pickUp("1"); !ok {
+		t.Fatal("the first batch is not there")
+	}
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	go func() { sent <- l.Send(make([]byte, maxUnsent/2)) }()
+	l.expire("2")
+	if err := <-sent; !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("after a batch was not fetched in time, Send gave %v", err)
 	}
 }

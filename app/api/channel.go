@@ -26,6 +26,11 @@ type channel struct {
 	ready  chan struct{} // has a value when queue is not empty
 	closed chan struct{}
 	once   sync.Once
+
+	// What waits to be sent; guarded by the connection's outbox.
+	out    [][]byte
+	unsent int
+	ended  bool
 }
 
 func newChannel(c *connection, number int) *channel {
@@ -48,14 +53,9 @@ func (ch *channel) deliver(message []byte) error {
 	return nil
 }
 
-// Send sends a message to the page.
+// Send queues a message for the page. It never waits; a page that does not take what it is sent loses the channel.
 func (ch *channel) Send(message []byte) error {
-	select {
-	case <-ch.closed:
-		return io.ErrClosedPipe
-	default:
-	}
-	return ch.connection.pipe.Send(append(append(make([]byte, 0, len(ch.prefix)+len(message)), ch.prefix...), message...))
+	return ch.connection.box.put(ch, append(append(make([]byte, 0, len(ch.prefix)+len(message)), ch.prefix...), message...))
 }
 
 // Receive returns the next message; io.EOF when the channel is closed.
@@ -86,6 +86,6 @@ func (ch *channel) Close(error) {
 	ch.once.Do(func() {
 		close(ch.closed)
 		ch.connection.forget(ch.number)
-		_ = ch.connection.pipe.Send(ch.prefix) // a page that is gone needs no telling
+		ch.connection.box.end(ch, ch.prefix)
 	})
 }

@@ -22,7 +22,8 @@ const (
 // "<channel>:<message>"; an empty message closes the channel.
 type connection struct {
 	api  *API
-	pipe capnweb.Transport
+	pipe capnweb.Transport // its Send may wait until the page takes a frame; only write calls it
+	box  *outbox
 	ctx  context.Context
 
 	mu       sync.Mutex
@@ -30,11 +31,12 @@ type connection struct {
 	channels map[int]*channel
 }
 
-// Serve speaks with one page over pipe until the page goes, ctx ends, or the page breaks the protocol. It returns why.
+// Serve speaks with one page over pipe until the page goes, ctx ends, or the page breaks the protocol. It returns why. The
+// pipe's Send may wait for the page: what the page does not take in time waits here, each channel by itself.
 func (a *API) Serve(ctx context.Context, pipe capnweb.Transport) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &connection{api: a, pipe: pipe, ctx: ctx, channels: map[int]*channel{}}
+	c := &connection{api: a, pipe: pipe, box: newOutbox(), ctx: ctx, channels: map[int]*channel{}}
 	shell := newChannel(c, 0)
 	c.channels[0] = shell
 	session := capnweb.NewSession(shell, c.shell().target(), &capnweb.Options{Name: "shell", MaxMessage: maxFrame, OnSendError: sendError})
@@ -42,6 +44,7 @@ func (a *API) Serve(ctx context.Context, pipe capnweb.Transport) error {
 		<-session.Done()
 		cancel(session.Err())
 	}()
+	go func() { cancel(c.write(ctx)) }()
 	err := c.read(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -51,6 +54,19 @@ func (a *API) Serve(ctx context.Context, pipe capnweb.Transport) error {
 	c.closeAll(err)
 	pipe.Close(err)
 	return err
+}
+
+// write sends what the channels have queued until the page does not take it any more.
+func (c *connection) write(ctx context.Context) error {
+	for {
+		frame, err := c.box.next(ctx)
+		if err == nil {
+			err = c.pipe.Send(frame)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // read hands incoming frames to their channels.

@@ -251,12 +251,12 @@ func TestFloodsAreBounded(t *testing.T) {
 			for range flood.times {
 				pipe.frames = append(pipe.frames, frame)
 			}
-			c := &connection{pipe: pipe, ctx: context.Background(), channels: map[int]*channel{}}
+			c := &connection{box: newOutbox(), pipe: pipe, ctx: context.Background(), channels: map[int]*channel{}}
 			for _, n := range []int{0, 5} { // nobody reads them
 				c.channels[n] = newChannel(c, n)
 			}
 			err := c.read(context.Background())
-			if survives && (err != io.EOF || c.channels[5] != nil || c.channels[0] == nil || <-pipe.sent != "5:") {
+			if survives && (err != io.EOF || c.channels[5] != nil || c.channels[0] == nil || string(c.box.take()) != "5:") {
 				t.Errorf("%s on a view's channel: %v, and the channels are %v", name, err, c.channels)
 			}
 			if !survives && (err == nil || err == io.EOF) {
@@ -265,7 +265,7 @@ func TestFloodsAreBounded(t *testing.T) {
 		}
 	}
 	// One message less is no flood.
-	c := &connection{pipe: &feed{sent: make(chan string, 10)}, channels: map[int]*channel{}}
+	c := &connection{box: newOutbox(), pipe: &feed{sent: make(chan string, 10)}, channels: map[int]*channel{}}
 	ch := newChannel(c, 1)
 	for range maxQueued {
 		if err := ch.deliver([]byte("x")); err != nil {

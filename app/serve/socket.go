@@ -12,78 +12,33 @@ import (
 
 // Bounds on one page's WebSocket.
 const (
-	maxMessage   = 32<<20 + 16 // a message of 32 MiB and its channel
-	maxUnsent    = 64 << 20    // bytes that a page has not taken yet
-	writeTimeout = 30 * time.Second
+	maxMessage   = 32<<20 + 16      // a message of 32 MiB and its channel
+	writeTimeout = 30 * time.Second // for one frame
 )
 
 // errSlow means that the page does not read what it is sent.
 var errSlow = errors.New("serve: the page does not take what it is sent")
 
-// socket is a page's WebSocket as a capnweb.Transport: one text message for each frame, sent by one goroutine in order.
+// socket is a page's WebSocket as a capnweb.Transport: one text message for each frame.
 type socket struct {
 	conn *websocket.Conn
-
-	mu     sync.Mutex
-	queue  [][]byte
-	unsent int
-	closed bool
-	ready  chan struct{}
-	done   chan struct{}
+	once sync.Once
 }
 
-func newSocket(conn *websocket.Conn) *socket {
-	s := &socket{conn: conn, ready: make(chan struct{}, 1), done: make(chan struct{})}
-	go s.write()
-	return s
-}
+func newSocket(conn *websocket.Conn) *socket { return &socket{conn: conn} }
 
-// Send queues a frame. It never waits; a page that is too far behind is closed.
+// Send sends a frame and waits until the system has taken it, for writeTimeout at most: then the page is given up.
 func (s *socket) Send(frame []byte) error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return io.ErrClosedPipe
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	err := s.conn.Write(ctx, websocket.MessageText, frame)
+	if ctx.Err() != nil {
+		err = errSlow
 	}
-	if s.unsent+len(frame) > maxUnsent {
-		s.mu.Unlock()
-		s.Close(errSlow)
-		return errSlow
+	if err != nil {
+		s.Close(err)
 	}
-	s.queue = append(s.queue, frame)
-	s.unsent += len(frame)
-	s.mu.Unlock()
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-func (s *socket) write() {
-	for {
-		select {
-		case <-s.ready:
-		case <-s.done:
-			return
-		}
-		s.mu.Lock()
-		batch := s.queue
-		s.queue = nil
-		s.mu.Unlock()
-		for _, frame := range batch {
-			ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
-			err := s.conn.Write(ctx, websocket.MessageText, frame)
-			cancel()
-			if err != nil {
-				s.Close(err)
-				return
-			}
-			s.mu.Lock()
-			s.unsent -= len(frame)
-			s.mu.Unlock()
-		}
-	}
+	return err
 }
 
 // Receive returns the next frame; io.EOF when the page has gone.
@@ -104,16 +59,11 @@ func (s *socket) Receive(ctx context.Context) ([]byte, error) {
 
 // Close closes the connection. It may be called twice.
 func (s *socket) Close(reason error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	s.closed = true
-	close(s.done)
-	status, text := websocket.StatusGoingAway, "Toolshed is closing"
-	if errors.Is(reason, errSlow) {
-		status, text = websocket.StatusPolicyViolation, "too much unread"
-	}
-	go s.conn.Close(status, text) // waits for the peer's answer, for 5 s at most
+	s.once.Do(func() {
+		status, text := websocket.StatusGoingAway, "Toolshed is closing"
+		if errors.Is(reason, errSlow) {
+			status, text = websocket.StatusPolicyViolation, "too much unread"
+		}
+		go s.conn.Close(status, text) // waits for the peer's answer, for 5 s at most
+	})
 }
