@@ -30,7 +30,7 @@ class Result extends Future {
     if (this.pulled) return;
     this.pulled = true;
     if (this.state === 1) sendResult(this, this.value);
-    else this.when((value) => sendResult(this, value), (error) => sendReject(this.id, error));
+    else this.when((value) => sendResult(this, value), (error) => sendReject(this, error));
   }
 
   // end is called when the other side has let go: what the result held is let go with it.
@@ -233,6 +233,10 @@ const sendPipe = () => {
   return hook;
 };
 
+// answering is the entry whose outcome is being written, and answeringOut what that has lent so far. Writing runs code of the
+// gadget (getters, proxies): an interrupt there is found in interruptSession.
+let answering = null, answeringOut = null;
+
 const sendResult = (entry, value) => {
   if (sessionError !== null || exports_.get(entry.id) !== entry) return;
   if (typeof value !== "object" && typeof value !== "function" || value === null) { // the most usual ones, short
@@ -243,6 +247,8 @@ const sendResult = (entry, value) => {
     }
   }
   const out = new Outgoing();
+  answering = entry;
+  answeringOut = out;
   try {
     const text = `["resolve",${entry.id},${stringify(encode(value, out, 0))}]`;
     if (entry.boxes === null && out.boxes !== null) {
@@ -252,10 +258,12 @@ const sendResult = (entry, value) => {
     entry.references = out.references;
     entry.sent = true;
     send(text, out);
+    answering = answeringOut = null;
   } catch (thrown) {
     rollBack(out);
+    answeringOut = null;
     logFailure("a result could not be sent", thrown);
-    sendReject(entry.id, thrown);
+    sendReject(entry, thrown);
   }
 };
 
@@ -269,8 +277,11 @@ const shortText = (v) => {
   return v === null ? "null" : null;
 };
 
-const sendReject = (n, error) => {
-  if (sessionError === null) hostSend(`["reject",${n},${errorExpression(error)}]`);
+const sendReject = (entry, error) => {
+  if (sessionError !== null) return;
+  answering = entry;
+  hostSend(`["reject",${entry.id},${errorExpression(error)}]`);
+  answering = null;
 };
 
 // receive deals with one message. A message that breaks the protocol ends the session.
@@ -326,6 +337,12 @@ const receivePush = (expression, entry) => {
 const interruptSession = (text) => {
   const error = new ErrorClass(text), cut = [];
   recorder = null;
+  if (answering !== null) { // it was the writing of this outcome that took too long
+    const entry = answering;
+    if (answeringOut !== null) rollBack(answeringOut);
+    answeringOut = running = null;
+    return sendReject(entry, error);
+  }
   if (running !== null) cut[0] = running;
   else apply(mapEach, exports_, [(entry) => { if (entry instanceof Result && entry.id > 0 && entry.state === 0) cut[cut.length] = entry; }]);
   running = null;
@@ -371,7 +388,7 @@ const receiveStream = (expression) => {
   const n = ++pushesReceived, entry = new Result(n);
   exports_.set(n, entry);
   evaluate(expression, entry);
-  entry.when((value) => sendResult(entry, value), (error) => sendReject(n, error));
+  entry.when((value) => sendResult(entry, value), (error) => sendReject(entry, error));
   entry.when(() => releaseExport(n, 1), () => releaseExport(n, 1));
 };
 

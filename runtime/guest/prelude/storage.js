@@ -91,7 +91,16 @@ class Storage {
     });
   }
   deleteAll() { return done(() => { hostClear(); }); }
-  sync() { return done(() => {}); }
+  // sync ends the turn: what was written commits, whatever happens later, and the gadget goes on in the next turn. Calls wait
+  // meanwhile, as at every operation of storage.
+  sync() {
+    gates++;
+    backlog ??= [];
+    return new PromiseClass((resolve) => addTimer(() => {
+      resolve();
+      apply(promiseThen, new PromiseClass((open) => open()), [openGate]);
+    }, 0, [], false));
+  }
   transaction() { return done(() => { throw later("ctx.storage.transaction", "all writes of one call are committed together already"); }); }
   transactionSync() { throw later("ctx.storage.transactionSync", "all writes of one call are committed together already"); }
   getAlarm() { return done(() => { throw later("ctx.storage.getAlarm", "use setTimeout while the gadget runs"); }); }

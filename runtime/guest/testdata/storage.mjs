@@ -52,6 +52,12 @@ const open = async () => {
   const guest = await Guest.open(source, { store });
   equal("start", guest.bootError + guest.startError, "");
   const { stub } = guest.connect();
+  // sync goes on in the turn after the next wake-up.
+  setInterval(() => {
+    if (guest.wakeAt < 0 || Date.now() < guest.wakeAt) return;
+    guest.wakeAt = -1;
+    guest.wake();
+  }, 1);
   return { guest, stub };
 };
 const first = await open();
