@@ -23,6 +23,7 @@ const (
 // A gadget that ends by itself deaths times within a deathWindow is left stopped.
 const (
 	deaths      = 3
+	childDeaths = 10 // a child's death is seldom the fault of each gadget in it
 	deathWindow = 30 * time.Second
 	startLimit  = 30 * time.Second // from the first call to a running instance
 )
@@ -142,10 +143,11 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 		return err
 	}
 	defer data.Close()
-	child, err := g.workspace.runningChild()
+	child, err := g.workspace.enterChild()
 	if err != nil {
 		return err
 	}
+	defer g.workspace.leaveChild()
 	self := capnweb.NewStub(gateway{g})
 	defer self.Dispose()
 	startCtx, cancel := context.WithTimeout(ctx, startLimit)
@@ -211,7 +213,11 @@ func (g *gadget) end(r *run, err error) {
 		}
 	}
 	g.died = recent
-	if !r.started || len(recent) >= deaths {
+	allowed := deaths
+	if p.Kind == host.KindChild {
+		allowed = childDeaths
+	}
+	if !r.started || len(recent) >= allowed {
 		g.problem = p
 	}
 }

@@ -37,6 +37,8 @@ type Options struct {
 	Build string
 	// Cache keeps the compiled engine between starts; empty compiles it for each child.
 	Cache string
+	// ChildIdle is how long a child is kept after its last gadget has ended; zero means a minute.
+	ChildIdle time.Duration
 	// Author is named in commits.
 	Author string
 	// Limits of every gadget; zero fields mean the defaults of GADGETS: 64 MiB, 30 s.
@@ -61,6 +63,9 @@ type Kernel struct {
 func Open(ctx context.Context, o Options) (*Kernel, error) {
 	if o.Limits.Soft == 0 {
 		o.Limits.Soft = 30 * time.Second
+	}
+	if o.ChildIdle == 0 {
+		o.ChildIdle = childIdle
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -418,6 +418,35 @@ func TestAKeptCallbackIsReleasedWhenTheGadgetRestarts(t *testing.T) {
 	}
 }
 
+func TestAnEmptyChildEndsAndAnInnocentGadgetIsNotStopped(t *testing.T) {
+	k := openKernel(t, t.TempDir(), func(o *Options) { o.ChildIdle = 20 * time.Millisecond })
+	ref := makeGadget(t, k, counter)
+	w, _ := k.find(ref.Workspace)
+	child := func() *host.Child {
+		w.childMu.Lock()
+		defer w.childMu.Unlock()
+		return w.child
+	}
+	for i := range deaths + 1 {
+		if got := must(t, k, ref, "add", 1); got != float64(i+1) {
+			t.Fatalf("the sum is %v", got)
+		}
+		// As if another gadget had brought it down.
+		if p, err := os.FindProcess(child().PID()); err != nil || p.Kill() != nil {
+			t.Fatalf("the child is not there: %v", err)
+		}
+		waitFor(t, func() bool { return status(t, k, ref) != Running })
+	}
+	if got := status(t, k, ref); got != Idle {
+		t.Fatalf("after %d deaths of its child the gadget is %s", deaths+1, got)
+	}
+	must(t, k, ref, "add", 1)
+	if err := k.DeleteGadget(ref); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return child() == nil })
+}
+
 func TestChildrenEndWithTheKernel(t *testing.T) {
 	k := openKernel(t, t.TempDir())
 	ref := makeGadget(t, k, counter)

@@ -32,7 +32,11 @@ type overseer struct {
 
 	childMu sync.Mutex // held while a child starts, so that one is started at a time
 	child   *host.Child
+	runs    int // gadgets that run in the child, or are about to
 }
+
+// childIdle is how long a child is kept after its last gadget has ended.
+const childIdle = time.Minute
 
 func (k *Kernel) createWorkspace(title string) (*overseer, error) {
 	id := newID()
@@ -203,14 +207,16 @@ func (w *overseer) dataFile(gadget string) string {
 	return filepath.Join(w.dir, "gadgets", gadget+".db")
 }
 
-// runningChild returns the workspace's child, starting one if there is none or the last one has ended.
-func (w *overseer) runningChild() (*host.Child, error) {
+// enterChild returns the workspace's child, starting one if there is none or the last one has ended. The child is kept as
+// long as somebody is in it: each success is followed by one leaveChild.
+func (w *overseer) enterChild() (*host.Child, error) {
 	w.childMu.Lock()
 	defer w.childMu.Unlock()
 	if w.child != nil {
 		select {
 		case <-w.child.Done():
 		default:
+			w.runs++
 			return w.child, nil
 		}
 	}
@@ -220,7 +226,26 @@ func (w *overseer) runningChild() (*host.Child, error) {
 		return nil, err
 	}
 	w.child = child
+	w.runs++
 	return child, nil
+}
+
+// leaveChild says that a gadget has ended. An empty child is closed after a while.
+func (w *overseer) leaveChild() {
+	w.childMu.Lock()
+	defer w.childMu.Unlock()
+	if w.runs--; w.runs == 0 {
+		time.AfterFunc(w.kernel.options.ChildIdle, w.closeEmptyChild)
+	}
+}
+
+func (w *overseer) closeEmptyChild() {
+	w.childMu.Lock()
+	defer w.childMu.Unlock()
+	if w.runs == 0 && w.child != nil {
+		w.child.Close()
+		w.child = nil
+	}
 }
 
 func (w *overseer) describe() Workspace {
