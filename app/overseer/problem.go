@@ -26,10 +26,10 @@ type Problem struct {
 func (p *Problem) Error() string {
 	text := p.What
 	if p.Why != "" {
-		text += ": " + p.Why
+		text += ": " + strings.TrimSuffix(p.Why, ".")
 	}
 	if p.Todo != "" {
-		text += " " + p.Todo
+		text += ". " + p.Todo
 	}
 	return text
 }
