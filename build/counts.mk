@@ -2,10 +2,11 @@
 # lowering one is a visible change. The tests read them from the environment.
 #
 #   SEEDS    random programs of calls, run in two or more ways and compared
+#   PROGRAMS random programs run on the guest's half of the protocol and on the official one
 #   KILLS    a writing program killed with SIGKILL and opened again
 #   CUTS     power cuts of a recorded disk
 #   CYCLES   a store opened and closed
 #   DAMAGES  a file damaged at random, for each kind of damage
 
-COUNTS_test  = TOOLSHED_SEEDS=300   TOOLSHED_KILLS=30  TOOLSHED_CUTS=20  TOOLSHED_CYCLES=300   TOOLSHED_DAMAGES=300
-COUNTS_prove = TOOLSHED_SEEDS=10000 TOOLSHED_KILLS=300 TOOLSHED_CUTS=200 TOOLSHED_CYCLES=10000 TOOLSHED_DAMAGES=6000
+COUNTS_test  = TOOLSHED_SEEDS=300   TOOLSHED_PROGRAMS=60   TOOLSHED_KILLS=30  TOOLSHED_CUTS=20  TOOLSHED_CYCLES=300   TOOLSHED_DAMAGES=300
+COUNTS_prove = TOOLSHED_SEEDS=10000 TOOLSHED_PROGRAMS=2000 TOOLSHED_KILLS=300 TOOLSHED_CUTS=200 TOOLSHED_CYCLES=10000 TOOLSHED_DAMAGES=6000

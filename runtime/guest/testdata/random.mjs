@@ -64,7 +64,7 @@ const pipe = () => {
   return [end(0, 1), end(1, 0)];
 };
 
-const first = Number(process.env.SEED ?? 1), last = process.env.SEED ? first : Number(process.env.PROGRAMS ?? 60);
+const first = Number(process.env.SEED ?? 1), last = process.env.SEED ? first : Number(process.env.TOOLSHED_PROGRAMS ?? 60);
 for (let seed = first; seed <= last; seed++) {
   const [a, b] = pipe();
   new RpcSession(a, new official());
