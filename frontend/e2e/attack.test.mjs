@@ -22,6 +22,7 @@ const vectors = {
   prototype: `Object.getPrototypeOf(webkit.messageHandlers.external).postMessage.call(webkit.messageHandlers.external, browse)`,
   nested_blank: `const f = document.createElement('iframe'); document.body.append(f); f.contentWindow.webkit.messageHandlers.external.postMessage(browse)`,
   nested_srcdoc: `const f = document.createElement('iframe'); f.srcdoc = script(browse); document.body.append(f)`,
+  redefined: `try { Object.defineProperty(window, 'webkit', { value: undefined }) } catch {} const f = document.createElement('iframe'); f.srcdoc = script(browse); document.body.append(f)`,
   late_srcdoc: `const f = document.createElement('iframe'); document.body.append(f); setTimeout(() => { f.srcdoc = script(browse) }, 50)`,
   nested_javascript: `const f = document.createElement('iframe'); f.src = 'javascript:webkit.messageHandlers.external.postMessage(' + JSON.stringify(browse) + ')'; document.body.append(f)`,
   nested_data: `const f = document.createElement('iframe'); f.src = 'data:text/html,' + encodeURIComponent(script(browse)); document.body.append(f)`,
@@ -44,7 +45,7 @@ const vectors = {
 
 // What succeeds with every layer of the program's own off: the handler is open to a frame, whatever its policy says, and a
 // preconnect gets past the frame's policy. The rest is stopped by the policies of the page and the frame alone.
-const open = ["call", "direct", "document_open", "event", "late_srcdoc", "nested_srcdoc", "preconnect", "prototype"];
+const open = ["call", "direct", "document_open", "event", "late_srcdoc", "nested_srcdoc", "preconnect", "prototype", "redefined"];
 
 let desktop, listener, hits;
 before(async () => {
@@ -131,6 +132,8 @@ async function runVectors(inspector, ref, opened) {
 }
 
 const count = (line) => desktop.errors.split("\n").filter((l) => l.startsWith(line)).length;
+
+test(`${Object.keys(vectors).length} vectors, each with its own name`, (t) => t.diagnostic(Object.keys(vectors).join(" ")));
 
 test("without the layers a frame commands the program", async () => {
   assert.deepEqual(await attack(0), open);
