@@ -18,6 +18,9 @@ const (
 	maxViews = 64       // views open at once
 )
 
+// viewOptions bound the session of a view, whose frame runs code that nobody read.
+var viewOptions = capnweb.Options{Name: "view", MaxMessage: maxFrame, MaxHeld: 64 << 20, MaxCalls: 4_096, MaxExports: 4_096, MaxImports: 4_096, OnSendError: sendFrameError}
+
 // connection is one page: its pipe, the shell's session on channel 0, and a session for each view. A frame of the pipe is
 // "<channel>:<message>"; an empty message closes the channel.
 type connection struct {
@@ -158,7 +161,7 @@ func (c *connection) openView(ctx context.Context, p GadgetRef) (View, error) {
 		}
 		return View{}, err
 	}
-	session := capnweb.NewSession(ch, view.Stub, &capnweb.Options{Name: "view", MaxMessage: maxFrame, OnSendError: sendFrameError})
+	session := capnweb.NewSession(ch, view.Stub, &viewOptions)
 	go func() {
 		select {
 		case <-session.Done():

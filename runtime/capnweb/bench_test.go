@@ -69,7 +69,7 @@ func BenchmarkParse(b *testing.B) {
 	msg := []byte(`["push",["pipeline",0,["method"],[{"id":1,"name":"something","list":[[1,2,3]]},["date",1000]]]]`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parseJSON(msg, 512); err != nil {
+		if _, _, err := parseJSON(msg, 512, 1<<30); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // bareSession is enough of a session to evaluate in.
 func bareSession() *Session {
-	return &Session{opts: (*Options)(nil).withDefaults(), ctx: context.Background(),
+	return &Session{opts: (*Options)(nil).withDefaults(), ctx: context.Background(), budget: &budget{max: 1 << 30},
 		exports: map[int64]*export{0: {hook: errDisposedStub, refs: 1}}, imports: map[int64]*importEntry{}, t: &stuckTransport{}}
 }
 
@@ -43,11 +43,12 @@ func encodeText(v any) (string, error) {
 }
 
 func decodeText(text string) (any, error) {
-	tree, err := parseJSON([]byte(text), 600)
+	tree, _, err := parseJSON([]byte(text), 600, 1<<30)
 	if err != nil {
 		return nil, err
 	}
-	pl, err := bareSession().evaluator().payload(tree)
+	s := bareSession()
+	pl, err := (&evaluator{s: s, in: s}).payload(tree)
 	if err != nil {
 		return nil, err
 	}

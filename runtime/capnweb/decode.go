@@ -10,6 +10,9 @@ const (
 	errBadMessage   = protocolError("bad RPC message")
 	errBadValue     = protocolError("bad RPC message: unknown special value")
 	errBadPath      = protocolError("bad RPC message: a path must be a list of names and indexes")
+	errLongPath     = protocolError("bad RPC message: a path is too long")
+	errTooMuchWork  = protocolError("bad RPC message: it asks for too much work")
+	errHops         = protocolError("bad RPC message: promises are nested too deeply")
 	errBadId        = protocolError("bad RPC message: an id must be a whole number")
 	errNoExport     = protocolError("no such entry on exports table")
 	errDepth        = protocolError("Deserialization exceeded maximum allowed message depth")
@@ -37,24 +40,46 @@ type evaluator struct {
 	s      *Session
 	in     tables
 	keep   bool
-	budget *atomic.Int64 // for map(): values left to evaluate
+	hops   int           // of the promise whose resolution this is
+	work   int           // spent on following paths
+	charge *charge       // of the message
+	prog   *mapProgram   // the map() that is run, if any
+	budget *atomic.Int64 // steps left to the map()s of this message
 }
 
-// spend charges a map() for one evaluation, and for copying what h and path lead to.
-func (e *evaluator) spend(h hook, path []any) bool {
-	if e.budget == nil {
-		return true
+// step charges a map() for one evaluation.
+func (e *evaluator) step() error {
+	if e.prog == nil {
+		return nil
 	}
-	n := 1
-	if v, ok := h.(*valueHook); ok {
-		n += v.weight(path)
+	return e.prog.spend(1)
+}
+
+// follow charges for looking up what h and path lead to, and for copying it.
+func (e *evaluator) follow(h hook, path []any, whole bool) error {
+	n := 0
+	if v, ok := through(h).(*valueHook); ok {
+		n = v.weight(path, whole)
 	}
-	return e.budget.Add(-int64(n)) >= 0
+	if e.prog != nil {
+		return e.prog.spend(1 + len(path) + n)
+	}
+	if e.work += n; e.work > maxWork {
+		return errTooMuchWork
+	}
+	return nil
+}
+
+// newPayload starts a value made of the message.
+func (e *evaluator) newPayload() *payload {
+	pl := &payload{}
+	pl.charge.Store(e.charge.retain())
+	return pl
 }
 
 // payload evaluates an expression of its own.
 func (e *evaluator) payload(raw any) (*payload, error) {
-	pl := &payload{}
+	pl := e.newPayload()
 	if err := e.eval(pl, &pl.value, raw, 0); err != nil {
 		pl.dispose()
 		return nil, err
@@ -84,8 +109,8 @@ func (e *evaluator) eval(pl *payload, at *any, raw any, depth int) error {
 	if depth >= e.s.opts.MaxDepth {
 		return errDepth
 	}
-	if !e.spend(nil, nil) {
-		return errMapTooLarge
+	if err := e.step(); err != nil {
+		return err
 	}
 	switch raw := raw.(type) {
 	case []any:
@@ -164,10 +189,10 @@ func (e *evaluator) capability(pl *payload, at *any, kind string, l []any, depth
 	switch kind {
 	case "pipeline":
 		h, err := e.reference(l, depth)
-		if err == nil {
-			pl.putPromise(at, h)
+		if err != nil {
+			return true, err
 		}
-		return true, err
+		return true, e.putPromise(pl, at, h)
 	case "import":
 		h, err := e.reference(l, depth)
 		if err == nil {
@@ -176,10 +201,10 @@ func (e *evaluator) capability(pl *payload, at *any, kind string, l []any, depth
 		return true, err
 	case "remap":
 		h, err := e.remap(l)
-		if err == nil {
-			pl.putPromise(at, h)
+		if err != nil {
+			return true, err
 		}
-		return true, err
+		return true, e.putPromise(pl, at, h)
 	case "export", "promise", "writable", "readable":
 		if len(l) != 2 {
 			return true, errBadValue
@@ -206,11 +231,23 @@ func (pl *payload) putStub(at *any, h hook) {
 func (pl *payload) putPromise(at *any, h hook) {
 	p := promiseOf(h)
 	*at = p
-	pl.slots = append(pl.slots, slot{p, at})
+	pl.addSlot(p, at)
+}
+
+// putPromise bounds how deep values lie in promises inside values.
+func (e *evaluator) putPromise(pl *payload, at *any, h hook) error {
+	pl.putPromise(at, h)
+	if pl.level > maxHops {
+		return errHops
+	}
+	return e.charge.add(costCapability)
 }
 
 // introduce evaluates the forms by which a peer lends something.
 func (e *evaluator) introduce(pl *payload, at *any, kind string, id int64) error {
+	if err := e.charge.add(costCapability); err != nil {
+		return err
+	}
 	if kind == "readable" {
 		st, err := e.in.takePipe(id)
 		if err == nil {
@@ -219,11 +256,18 @@ func (e *evaluator) introduce(pl *payload, at *any, kind string, id int64) error
 		return err
 	}
 	if kind == "promise" {
-		h, err := e.in.importPromise(id)
-		if err == nil {
-			pl.putPromise(at, h)
+		if e.hops >= maxHops {
+			return errHops
 		}
-		return err
+		h, err := e.in.importPromise(id)
+		if err != nil {
+			return err
+		}
+		if entry, ok := h.(*importEntry); ok {
+			entry.hops = e.hops + 1
+		}
+		pl.putPromise(at, h)
+		return nil
 	}
 	h, err := e.in.importStub(id)
 	if err != nil {
@@ -255,8 +299,7 @@ func (e *evaluator) refuse(pl *payload, at *any, l []any, depth int) error {
 	if err := e.eval(pl, &dropped, body, depth+1); err != nil {
 		return err
 	}
-	pl.putPromise(at, &errorHook{typeError(errRefused)})
-	return nil
+	return e.putPromise(pl, at, &errorHook{typeError(errRefused)})
 }
 
 func wholeNumber(v any) (int64, error) {
@@ -272,10 +315,17 @@ func parsePath(v any) ([]any, error) {
 	if !ok {
 		return nil, errBadPath
 	}
+	if len(l) > maxPathParts {
+		return nil, errLongPath
+	}
 	out := make([]any, len(l))
+	size := 0
 	for i := range l {
 		switch p := l[i].(type) {
 		case string:
+			if size += len(p); size > maxPathBytes {
+				return nil, errLongPath
+			}
 			out[i] = p
 		case float64:
 			if p != math.Trunc(p) || math.Abs(p) > 1<<31 {
@@ -287,6 +337,25 @@ func parsePath(v any) ([]any, error) {
 		}
 	}
 	return out, nil
+}
+
+// path is the third part of an expression; a map() parses it once for all elements.
+func (e *evaluator) path(l []any) ([]any, error) {
+	if e.prog == nil {
+		return parsePath(l[2])
+	}
+	path, ok := e.prog.paths[&l[0]]
+	if !ok {
+		var err error
+		if path, err = parsePath(l[2]); err != nil {
+			return nil, err
+		}
+		if e.prog.paths == nil {
+			e.prog.paths = map[*any][]any{}
+		}
+		e.prog.paths[&l[0]] = path
+	}
+	return path, nil
 }
 
 // reference evaluates ["import"|"pipeline", id, path?, args?] to a new hook.
@@ -303,20 +372,20 @@ func (e *evaluator) reference(l []any, depth int) (hook, error) {
 		return nil, fmt.Errorf("%w: %d", errNoExport, id)
 	}
 	if len(l) == 2 {
-		if !e.spend(h, nil) {
-			return nil, errMapTooLarge
+		if err := e.follow(h, nil, false); err != nil {
+			return nil, err
 		}
 		if l[0] == "import" {
 			return h.dup(), nil
 		}
 		return h.get(e.s.ctx, nil), nil
 	}
-	path, err := parsePath(l[2])
+	path, err := e.path(l)
 	if err != nil {
 		return nil, err
 	}
-	if !e.spend(h, path) {
-		return nil, errMapTooLarge
+	if err := e.follow(h, path, false); err != nil {
+		return nil, err
 	}
 	if len(l) == 3 {
 		return h.get(e.s.ctx, path), nil
@@ -325,7 +394,7 @@ func (e *evaluator) reference(l []any, depth int) (hook, error) {
 	if !ok {
 		return nil, errBadValue
 	}
-	args := &payload{}
+	args := e.newPayload()
 	if err := e.list(args, &args.value, raw, depth); err != nil {
 		args.dispose()
 		return nil, err
@@ -341,7 +410,7 @@ func (e *evaluator) remap(l []any) (hook, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := parsePath(l[2])
+	path, err := e.path(l)
 	if err != nil {
 		return nil, err
 	}
@@ -354,6 +423,9 @@ func (e *evaluator) remap(l []any) (hook, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %d", errNoExport, id)
 	}
+	if err := e.follow(h, path, true); err != nil {
+		return nil, err
+	}
 	captures := make([]hook, 0, len(rawCaptures))
 	for _, raw := range rawCaptures {
 		c, err := e.capture(raw)
@@ -363,11 +435,11 @@ func (e *evaluator) remap(l []any) (hook, error) {
 		}
 		captures = append(captures, c)
 	}
-	prog := &mapProgram{s: e.s, instructions: program, budget: e.budget}
-	if prog.budget == nil {
-		prog.budget = &atomic.Int64{}
-		prog.budget.Store(int64(e.s.opts.MaxMap))
+	if e.budget == nil {
+		e.budget = &atomic.Int64{}
+		e.budget.Store(int64(e.s.opts.MaxMap))
 	}
+	prog := &mapProgram{s: e.s, instructions: program, budget: e.budget, charge: e.charge}
 	return h.remap(path, captures, prog), nil
 }
 
@@ -388,8 +460,8 @@ func (e *evaluator) capture(raw any) (hook, error) {
 		if !ok {
 			return nil, fmt.Errorf("%w: %d", errNoExport, id)
 		}
-		if !e.spend(h, nil) {
-			return nil, errMapTooLarge
+		if err := e.follow(h, nil, false); err != nil {
+			return nil, err
 		}
 		return h.dup(), nil
 	}

@@ -14,6 +14,7 @@ import (
 type encoder struct {
 	s        *Session // nil: stubs are refused
 	buf      []byte
+	before   int // bytes written elsewhere for the same message
 	exports  []int64
 	promises []int64 // exported promises, resolved only after the message is queued
 	pins     []*importEntry
@@ -41,6 +42,9 @@ func (e *encoder) unpin() {
 func (e *encoder) value(v any, depth int) error {
 	if depth >= defaultMaxDepth {
 		return plainError(errCycle)
+	}
+	if e.before+len(e.buf) > e.max() {
+		return plainError(textMessageSize)
 	}
 	switch v := v.(type) {
 	case nil:
@@ -71,6 +75,16 @@ func (e *encoder) value(v any, depth int) error {
 		return e.other(v, depth)
 	}
 	return nil
+}
+
+const textMessageSize = "the value is too large to be sent"
+
+// max is the size of a message.
+func (e *encoder) max() int {
+	if e.s == nil {
+		return defaultMaxMessage
+	}
+	return e.s.opts.MaxMessage
 }
 
 func (e *encoder) items(v []any, depth int) error {
@@ -236,7 +250,7 @@ func (e *encoder) errorProps(props Object, depth int) []byte {
 		if f.Key == "name" || f.Key == "message" || f.Key == "stack" {
 			continue
 		}
-		sub := encoder{s: e.s}
+		sub := encoder{s: e.s, before: e.before + len(e.buf) + len(out)}
 		if sub.value(f.Value, depth+1) != nil {
 			if e.s != nil {
 				sub.undo()

@@ -239,7 +239,7 @@ func (p *pair) checkLeaks() {
 
 func atStart(s *Session) bool {
 	st := s.Stats()
-	return st.Exports == 1 && st.Imports == 1 && st.Calls == 0
+	return st.Exports == 1 && st.Imports == 1 && st.Calls == 0 && st.Held == 0
 }
 
 func eventually(ok func() bool) bool {

@@ -54,6 +54,46 @@ func disposeAll(hooks []hook) {
 	}
 }
 
+// through is what h stands for by now: it follows promises that are resolved.
+func through(h hook) hook {
+	for range 1 << 12 {
+		switch x := h.(type) {
+		case *importEntry:
+			r := x.resolved()
+			if r == nil {
+				return h
+			}
+			h = r
+		case *pendingHook:
+			x.mu.Lock()
+			done, to := x.done, x.to
+			x.mu.Unlock()
+			if !done {
+				return h
+			}
+			h = to
+		default:
+			return h
+		}
+	}
+	return h
+}
+
+// disposeChain disposes h and what it stands for without recursion.
+func disposeChain(h hook) {
+	for h != nil {
+		switch x := h.(type) {
+		case *importEntry:
+			h = x.drop()
+		case *pendingHook:
+			h = x.orLater(func(to hook) { to.dispose() })
+		default:
+			h.dispose()
+			return
+		}
+	}
+}
+
 // localHook is an object of this process.
 type localHook struct {
 	target Target
@@ -150,19 +190,31 @@ func enter(ctx context.Context, t Target, name string, args *payload) hook {
 		args.dispose()
 		return &errorHook{typeError("arguments must be a list")}
 	}
+	if args.foreign {
+		if err := args.detach(); err != nil {
+			args.dispose()
+			return &errorHook{err}
+		}
+		list, _ = args.value.([]any)
+	}
 	v, err := protect(func() (any, error) { return t.Call(ctx, name, list) }, ctx)
 	p, ok := v.(*Promise)
 	if err == nil && ok && p != nil && p.local {
 		h := p.take()
 		if w, ok := h.(*pendingHook); ok {
-			w.then(func(hook) { args.dispose() })
+			w.then(func(to hook) {
+				args.dispose()
+				chargeResult(ctx, to)
+			})
 			return h
 		}
 		args.dispose()
+		chargeResult(ctx, h)
 		return h
 	}
 	h := settled(v, err)
 	args.dispose()
+	chargeResult(ctx, h)
 	return h
 }
 
@@ -328,14 +380,20 @@ func (h *pendingHook) settleAside(to hook) {
 }
 
 func (h *pendingHook) then(fn func(hook)) {
-	h.mu.Lock()
-	if !h.done {
-		h.waiting = append(h.waiting, fn)
-		h.mu.Unlock()
-		return
+	if to := h.orLater(fn); to != nil {
+		fn(to)
 	}
-	h.mu.Unlock()
-	fn(h.to)
+}
+
+// orLater returns what h is settled with, or puts fn in the queue.
+func (h *pendingHook) orLater(fn func(hook)) hook {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.done {
+		return h.to
+	}
+	h.waiting = append(h.waiting, fn)
+	return nil
 }
 
 func (h *pendingHook) chain(f func(hook) hook) hook {
@@ -365,6 +423,6 @@ func (h *pendingHook) pull(fn func(*payload, error)) {
 	h.then(func(to hook) { to.pull(fn) })
 }
 
-func (h *pendingHook) dispose() { h.then(func(to hook) { to.dispose() }) }
+func (h *pendingHook) dispose() { disposeChain(h) }
 
 func (h *pendingHook) onBroken(fn func(error)) { h.then(func(to hook) { to.onBroken(fn) }) }

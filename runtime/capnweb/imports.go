@@ -18,6 +18,7 @@ type importEntry struct {
 	pulled     bool
 	dropped    bool // released, or to be released when the last pin is gone
 	pins       int  // messages being written that name the id
+	hops       int  // promises that were resolved with a promise before this one was lent
 	resolution hook
 	waiting    []func(hook)
 	broken     []func(error)
@@ -119,6 +120,7 @@ func (i *importEntry) send(kind string, ctx context.Context, path []any, args *p
 }
 
 func resend(r hook, ctx context.Context, path []any, args *payload) hook {
+	r = through(r)
 	if args == nil {
 		return r.get(ctx, path)
 	}
@@ -157,7 +159,7 @@ func (s *Session) newImportLocked(stream bool) *importEntry {
 }
 
 func (i *importEntry) remap(path []any, captures []hook, prog *mapProgram) hook {
-	if r := i.resolved(); r != nil {
+	if r := through(i); r != hook(i) {
 		return r.remap(path, captures, prog)
 	}
 	e := encoder{s: i.s}
@@ -204,9 +206,9 @@ func (i *importEntry) dup() hook {
 
 func (i *importEntry) pull(fn func(*payload, error)) {
 	i.s.mu.Lock()
-	if r := i.resolution; r != nil {
+	if i.resolution != nil {
 		i.s.mu.Unlock()
-		r.pull(fn)
+		through(i).pull(fn)
 		return
 	}
 	if !i.promise {
@@ -225,22 +227,25 @@ func (i *importEntry) pull(fn func(*payload, error)) {
 	i.s.flush()
 }
 
-func (i *importEntry) dispose() {
+func (i *importEntry) dispose() { disposeChain(i) }
+
+// drop takes a holder away; with the last one what the entry stands for is to be disposed.
+func (i *importEntry) drop() hook {
 	i.s.mu.Lock()
 	i.refs--
 	if i.refs > 0 {
 		i.s.mu.Unlock()
-		return
+		return nil
 	}
 	r := i.resolution
 	if r == nil {
 		i.dropLocked()
 		i.settleLocked(&errorHook{plainError(textCanceled)})
-		return
+		return nil
 	}
 	i.s.mu.Unlock()
 	i.s.flush()
-	r.dispose()
+	return r
 }
 
 // settle gives the entry its resolution, which it takes over.
@@ -295,7 +300,7 @@ func (i *importEntry) onBroken(fn func(error)) {
 	}
 	i.s.mu.Unlock()
 	if r != nil {
-		r.onBroken(fn)
+		through(r).onBroken(fn)
 	}
 }
 

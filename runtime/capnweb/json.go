@@ -14,6 +14,12 @@ type protocolError string
 func (e protocolError) Error() string { return string(e) }
 
 const (
+	costValue  = 16 // the place of a value
+	costNumber = 8  // what is allocated for a value besides its place
+	costText   = 16
+	costList   = 24
+	costField  = 32 // a property besides its value and the text of its key
+
 	errNotJSON = protocolError("bad RPC message: not valid JSON")
 	errTooDeep = protocolError("bad RPC message: nested too deeply")
 )
@@ -22,22 +28,34 @@ const (
 // from encoding/json in keeping the order of keys, in its depth limit and in its fixed
 // errors.
 type parser struct {
-	b   []byte
-	i   int
-	max int
+	b     []byte
+	i     int
+	max   int
+	used  int   // estimated bytes of the tree so far
+	room  int   // what used may reach
+	stack []any // elements of the arrays that are open
 }
 
-func parseJSON(b []byte, maxDepth int) (any, error) {
-	p := parser{b: b, max: maxDepth}
+// parseJSON also returns an estimate of what the tree takes in memory, and fails as soon as
+// that passes room.
+func parseJSON(b []byte, maxDepth, room int) (any, int, error) {
+	p := parser{b: b, max: maxDepth, room: room}
+	return p.whole()
+}
+
+func (p *parser) whole() (any, int, error) {
 	v, err := p.value(0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	p.space()
 	if p.i != len(p.b) {
-		return nil, errNotJSON
+		return nil, 0, errNotJSON
 	}
-	return v, nil
+	if p.used > p.room {
+		return nil, 0, errTooMuchHeld
+	}
+	return v, p.used, nil
 }
 
 func (p *parser) space() {
@@ -59,12 +77,18 @@ func (p *parser) value(depth int) (any, error) {
 	if depth > p.max {
 		return nil, errTooDeep
 	}
+	if p.used += costValue; p.used > p.room {
+		return nil, errTooMuchHeld
+	}
 	switch c := p.b[p.i]; c {
 	case '"':
+		p.used += costText
 		return p.textValue()
 	case '[':
+		p.used += costList
 		return p.array(depth)
 	case '{':
+		p.used += costList
 		return p.object(depth)
 	case 't':
 		return true, p.word("true")
@@ -73,6 +97,7 @@ func (p *parser) value(depth int) (any, error) {
 	case 'n':
 		return nil, p.word("null")
 	default:
+		p.used += costNumber
 		return p.number()
 	}
 }
@@ -135,18 +160,22 @@ func (p *parser) array(depth int) (any, error) {
 		p.i++
 		return []any{}, nil
 	}
-	out := make([]any, 0, 4)
+	start := len(p.stack)
 	for {
 		v, err := p.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, v)
+		p.stack = append(p.stack, v)
 		more, err := p.next(',', ']')
 		if err != nil {
 			return nil, err
 		}
 		if !more {
+			out := make([]any, len(p.stack)-start)
+			copy(out, p.stack[start:])
+			clear(p.stack[start:])
+			p.stack = p.stack[:start]
 			return out, nil
 		}
 	}
@@ -177,6 +206,7 @@ func (p *parser) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.used += costField
 		out, seen = setField(out, seen, key, v)
 		more, err := p.next(',', '}')
 		if err != nil {
@@ -287,6 +317,7 @@ func (p *parser) text() (string, error) {
 		switch {
 		case c == '"':
 			s := string(p.b[start:p.i])
+			p.used += len(s)
 			p.i++
 			if !ascii && !utf8.ValidString(s) {
 				return "", errNotJSON
@@ -306,6 +337,7 @@ func (p *parser) text() (string, error) {
 
 func (p *parser) escapedText(start int) (string, error) {
 	out := append(make([]byte, 0, p.i-start+32), p.b[start:p.i]...)
+	defer func() { p.used += len(out) }()
 	for p.i < len(p.b) {
 		c := p.b[p.i]
 		p.i++
@@ -385,108 +417,4 @@ func (p *parser) hex4() (rune, bool) {
 	}
 	p.i += 4
 	return rune(n), true
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendString writes a JSON string the way JSON.stringify does.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				b = append(append(b, s[start:i]...), "\ufffd"...)
-				start = i + 1
-			}
-			i += n
-			continue
-		}
-		b = append(b, s[start:i]...)
-		b = appendEscape(b, c)
-		i++
-		start = i
-	}
-	return append(append(b, s[start:]...), '"')
-}
-
-func appendEscape(b []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(b, '\\', c)
-	case '\n':
-		return append(b, '\\', 'n')
-	case '\r':
-		return append(b, '\\', 'r')
-	case '\t':
-		return append(b, '\\', 't')
-	case '\b':
-		return append(b, '\\', 'b')
-	case '\f':
-		return append(b, '\\', 'f')
-	}
-	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-}
-
-// appendNumber writes a finite number the way JSON.stringify does.
-func appendNumber(b []byte, f float64) []byte {
-	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
-		return strconv.AppendInt(b, int64(f), 10)
-	}
-	format := byte('f')
-	if abs := math.Abs(f); abs < 1e-6 || abs >= 1e21 {
-		format = 'e'
-	}
-	start := len(b)
-	b = strconv.AppendFloat(b, f, format, -1, 64)
-	if n := len(b); format == 'e' && n-start >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' {
-		b[n-2] = b[n-1]
-		b = b[:n-1]
-	}
-	return b
-}
-
-// appendRaw writes a parsed JSON tree back.
-func appendRaw(b []byte, v any) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(b, "null"...)
-	case bool:
-		return strconv.AppendBool(b, v)
-	case int:
-		return strconv.AppendInt(b, int64(v), 10)
-	case float64:
-		if math.IsInf(v, 0) {
-			return append(b, "1e999"...)
-		}
-		return appendNumber(b, v)
-	case string:
-		return appendString(b, v)
-	case []any:
-		b = append(b, '[')
-		for i, e := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendRaw(b, e)
-		}
-		return append(b, ']')
-	case Object:
-		b = append(b, '{')
-		for i, f := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendString(b, f.Key), ':')
-			b = appendRaw(b, f.Value)
-		}
-		return append(b, '}')
-	}
-	return append(b, "null"...)
 }

@@ -14,9 +14,13 @@ func (s *Session) handle(msg []byte) error {
 		return errTooLarge
 	}
 	// Each level of a value is at most two levels of JSON, and an expression adds three.
-	tree, err := parseJSON(msg, 2*s.opts.MaxDepth+8)
+	p := parser{b: msg, max: 2*s.opts.MaxDepth + 8, room: s.budget.room() + smallMessage, stack: s.spare}
+	tree, size, err := p.whole()
 	if err != nil {
 		return err
+	}
+	if cap(p.stack) <= maxSpareStack {
+		s.spare = p.stack
 	}
 	m, ok := tree.([]any)
 	if !ok || len(m) == 0 {
@@ -31,7 +35,7 @@ func (s *Session) handle(msg []byte) error {
 		if len(m) != 2 {
 			return errBadMessage
 		}
-		return s.onPush(m[1], len(msg), kind == "stream")
+		return s.charged(size, func(c *charge) error { return s.onPush(m[1], c, kind == "stream") })
 	case "pipe":
 		if len(m) != 1 {
 			return errBadMessage
@@ -54,14 +58,25 @@ func (s *Session) handle(msg []byte) error {
 		}
 		return nil
 	case (kind == "resolve" || kind == "reject") && len(m) == 3:
-		return s.onSettle(kind, id, m[2])
+		return s.charged(size, func(c *charge) error { return s.onSettle(kind, id, m[2], c) })
 	case kind == "release" && len(m) == 3:
 		return s.onRelease(id, m[2])
 	}
 	return errBadMessage
 }
 
-func (s *Session) evaluator() *evaluator { return &evaluator{s: s, in: s} }
+// smallMessage is parsed even if nothing more may be held: it may be a release.
+const smallMessage = 4 << 10
+
+// charged handles a message whose values are kept, counting size for them.
+func (s *Session) charged(size int, handle func(*charge) error) error {
+	c, err := s.budget.charge(size + costMessage)
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	return handle(c)
+}
 
 // exported finds what the peer names by id.
 func (s *Session) exported(id int64) (hook, bool) {
@@ -73,28 +88,26 @@ func (s *Session) exported(id int64) (hook, bool) {
 	return nil, false
 }
 
-// roomForCall checks the limits before a call of size bytes is entered.
-func (s *Session) roomForCall(size int) error {
+// roomForCall checks the limits before a call is entered.
+func (s *Session) roomForCall() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.calls >= s.opts.MaxCalls || len(s.exports) >= s.opts.MaxExports {
 		return errTooManyCalls
 	}
-	if s.held+size > s.opts.MaxHeld {
-		return errTooMuchHeld
-	}
 	return nil
 }
 
-func (s *Session) onPush(raw any, size int, stream bool) error {
-	if err := s.roomForCall(size); err != nil {
+func (s *Session) onPush(raw any, c *charge, stream bool) error {
+	if err := s.roomForCall(); err != nil {
 		return err
 	}
-	h, err := s.evaluator().hook(raw)
+	e := evaluator{s: s, in: s, charge: c}
+	h, err := e.hook(raw)
 	if err != nil {
 		return err
 	}
-	x := s.addPushed(&export{hook: h, refs: 1, auto: stream, pulled: stream}, size)
+	x := s.addPushed(&export{hook: h, refs: 1, auto: stream, pulled: stream}, c)
 	if x == nil {
 		h.dispose()
 		return nil
@@ -106,7 +119,7 @@ func (s *Session) onPush(raw any, size int, stream bool) error {
 }
 
 // addPushed gives x the next positive id; nil if the session has ended.
-func (s *Session) addPushed(x *export, size int) *export {
+func (s *Session) addPushed(x *export, c *charge) *export {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -114,28 +127,34 @@ func (s *Session) addPushed(x *export, size int) *export {
 	}
 	s.nextPushed++
 	s.calls++
-	s.held += size
-	x.id, x.size = s.nextPushed, size
+	x.id, x.charge = s.nextPushed, c.retain()
 	s.exports[x.id] = x
 	return x
 }
 
-func (s *Session) onSettle(kind string, id int64, raw any) error {
+func (s *Session) onSettle(kind string, id int64, raw any, c *charge) error {
 	s.mu.Lock()
 	entry := s.imports[id]
 	s.mu.Unlock()
 	if entry != nil && !entry.promise {
 		return errBadMessage
 	}
-	pl, err := s.evaluator().payload(raw)
+	e := evaluator{s: s, in: s, charge: c}
+	if entry != nil {
+		e.hops = entry.hops
+	}
+	pl, err := e.payload(raw)
 	if err != nil {
 		return err
 	}
 	var to hook
 	if kind == "reject" {
-		to = &errorHook{thrownError(pl)}
+		reason := thrownError(pl)
+		chargeError(reason, c)
+		to = &errorHook{reason}
 	} else if p, ok := pl.value.(*Promise); ok {
 		to = p.take()
+		pl.dispose()
 	} else {
 		to = &valueHook{pl: pl}
 	}
@@ -185,7 +204,7 @@ func (s *Session) onRelease(id int64, raw any) error {
 func (s *Session) onAbort(m []any) error {
 	reason := error(plainError("the peer ended the session"))
 	if len(m) == 2 {
-		pl, err := s.evaluator().payload(m[1])
+		pl, err := (&evaluator{s: s, in: s}).payload(m[1])
 		if err != nil {
 			return err
 		}

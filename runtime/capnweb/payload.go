@@ -1,8 +1,10 @@
 package capnweb
 
 import (
+	"context"
 	"math/big"
 	"sync"
+	"sync/atomic"
 )
 
 // payload is a value on its way, with the stubs and promises inside it. Unless borrowed it
@@ -14,11 +16,86 @@ type payload struct {
 	slots    []slot
 	held     []interface{ release() } // streams
 
+	parent   *valueHook             // whose value this is a part of
+	charge   atomic.Pointer[charge] // of the message it came in
+	refs     atomic.Int64           // holders of the value hook besides the first; see share
+	level    int                    // promises to go through to reach what is innermost
+	indexing sync.Mutex
+	indexes  map[*Field]map[string]int // of large objects
+
 	mu       sync.Mutex // guards the cells of slots and what follows
 	waiting  []func(error)
 	started  bool
 	finished bool
 	err      error
+	size     int  // estimated, with what was substituted
+	foreign  bool // stubs were substituted that have other holders
+}
+
+// taken marks a value whose stubs are the application's, to be disposed one by one: it is
+// copied from then on.
+const taken = 1 << 40
+
+// share adds a holder; false if the value must be copied or is gone.
+func (pl *payload) share() bool {
+	for {
+		n := pl.refs.Load()
+		if n < 0 || n >= taken && !pl.plain() {
+			return false
+		}
+		if pl.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// drop takes a holder away and tells whether it was the last.
+func (pl *payload) drop() bool {
+	n := pl.refs.Add(-1)
+	if n == taken-1 {
+		pl.refs.Store(-1)
+	}
+	return n == -1 || n == taken-1
+}
+
+// take gives the stubs inside to the application; false if there are other holders.
+func (pl *payload) take() bool {
+	return pl.refs.Load() >= taken || pl.refs.CompareAndSwap(0, taken)
+}
+
+// capable tells that stubs or streams are in the value, not counting promises.
+func (pl *payload) capable() bool { return len(pl.stubs) > 0 || len(pl.held) > 0 }
+
+// budgetKey finds the budget of the session a call came from in its ctx.
+type budgetKey struct{}
+
+// copyFor copies v for the session a request came from, and charges it.
+func copyFor(ctx context.Context, v any) (*payload, error) {
+	if ctx == nil {
+		return copyOf(v, false)
+	}
+	b, ok := ctx.Value(budgetKey{}).(*budget)
+	if !ok {
+		return copyOf(v, false)
+	}
+	c, err := b.charge(sizeOf(v, 0))
+	if err != nil {
+		return nil, plainError(err.Error())
+	}
+	pl, err := copyOf(v, false)
+	if err != nil {
+		c.release()
+		return nil, err
+	}
+	pl.charge.Store(c)
+	return pl, nil
+}
+
+func (pl *payload) addSlot(p *Promise, at *any) {
+	pl.slots = append(pl.slots, slot{p, at})
+	if v, ok := through(p.hook()).(*valueHook); ok {
+		pl.level = max(pl.level, v.pl.level+1)
+	}
 }
 
 // slot is a promise inside a value and the cell its resolution goes to.
@@ -26,6 +103,8 @@ type slot struct {
 	promise *Promise
 	at      *any
 }
+
+const textTooLarge = "the value is too large once its promises are substituted"
 
 const errCycle = "Serialization exceeded maximum allowed depth. (Does the message contain cycles?)"
 
@@ -156,7 +235,7 @@ func (pl *payload) addPromise(at *any, p *Promise, dup bool) {
 		p = promiseOf(p.hook().get(nil, nil))
 	}
 	*at = p
-	pl.slots = append(pl.slots, slot{p, at})
+	pl.addSlot(p, at)
 }
 
 // snapshot returns a value that delivery does not change under the reader.
@@ -217,6 +296,9 @@ func (pl *payload) deliver(fn func(error)) {
 
 func (pl *payload) substitute() {
 	left := len(pl.slots)
+	pl.mu.Lock()
+	pl.size = sizeOf(pl.value, 0)
+	pl.mu.Unlock()
 	for i := range pl.slots {
 		s := pl.slots[i]
 		s.promise.hook().pull(func(inner *payload, err error) {
@@ -229,7 +311,20 @@ func (pl *payload) substitute() {
 					pl.finish(err)
 					return
 				}
+				size := inner.weight()
+				foreign := inner.foreign || inner.capable() && !inner.take()
 				pl.mu.Lock()
+				if pl.size += size; pl.size > maxValue {
+					pl.mu.Unlock()
+					pl.finish(plainError(textTooLarge))
+					return
+				}
+				if err := pl.charge.Load().add(size); err != nil {
+					pl.mu.Unlock()
+					pl.finish(plainError(err.Error()))
+					return
+				}
+				pl.foreign = pl.foreign || foreign
 				*s.at = inner.value
 				left--
 				last := left == 0
@@ -239,6 +334,58 @@ func (pl *payload) substitute() {
 				}
 			})
 		})
+	}
+}
+
+// weight estimates the size of a delivered value.
+func (pl *payload) weight() int {
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	if pl.size == 0 {
+		pl.size = sizeOf(pl.value, 0)
+	}
+	return pl.size
+}
+
+// detach makes a delivered value independent of the other holders of the stubs inside.
+func (pl *payload) detach() error {
+	if !pl.foreign {
+		return nil
+	}
+	pl.foreign = false
+	if err := pl.charge.Load().add(pl.weight()); err != nil {
+		return plainError(err.Error())
+	}
+	v := pl.value
+	return pl.copyInto(&pl.value, v, true, 0)
+}
+
+// handOut is the delivered value for the application, which may dispose the stubs inside one
+// by one: the payload itself, or a copy if there are other holders.
+func (pl *payload) handOut() (*payload, error) {
+	switch {
+	case pl.plain():
+		return pl, nil
+	case pl.take():
+		return pl, pl.detach()
+	}
+	own, err := copyOf(pl.value, false)
+	if err == nil {
+		own.refs.Store(taken)
+	}
+	return own, err
+}
+
+// uncharge ends the counting of a value that is the application's now. What was substituted
+// in it is let go, unless stubs in it are the application's too.
+func (pl *payload) uncharge() {
+	pl.charge.Swap(nil).release()
+	for _, s := range pl.slots {
+		if v, ok := through(s.promise.hook()).(*valueHook); ok && v.pl.refs.Load() >= taken {
+			v.pl.uncharge()
+		} else {
+			s.promise.Dispose()
+		}
 	}
 }
 
@@ -271,6 +418,10 @@ func (pl *payload) dispose() {
 	for _, h := range pl.held {
 		h.release()
 	}
+	if pl.parent != nil {
+		pl.parent.dispose()
+	}
+	pl.charge.Swap(nil).release()
 }
 
 // DisposeValue disposes every stub and promise inside a value.

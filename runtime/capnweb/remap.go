@@ -9,6 +9,8 @@ type mapProgram struct {
 	s            *Session // whose limits and context apply
 	instructions []any
 	budget       *atomic.Int64
+	charge       *charge
+	paths        map[*any][]any // parsed, by the expression they are in
 }
 
 // applyMap runs prog for each element of an array, once for any other value, and not at all
@@ -16,6 +18,7 @@ type mapProgram struct {
 func applyMap(input any, plain bool, captures []hook, prog *mapProgram) hook {
 	defer disposeAll(captures)
 	pl := &payload{}
+	pl.charge.Store(prog.charge.retain())
 	var err error
 	switch in := input.(type) {
 	case nil, Undefined:
@@ -41,8 +44,24 @@ func applyMap(input any, plain bool, captures []hook, prog *mapProgram) hook {
 	return &valueHook{pl: pl}
 }
 
+// failed is the error of a promise that has failed at once, among the slots of an element:
+// then the whole map fails, and the other elements need not be evaluated.
+func failed(slots []slot) error {
+	for i := range slots {
+		if h, ok := slots[i].promise.hook().(*errorHook); ok {
+			return h.err
+		}
+	}
+	return nil
+}
+
 // spend takes n off what the map may still cost.
-func (prog *mapProgram) spend(n int) bool { return prog.budget.Add(-int64(n)) >= 0 }
+func (prog *mapProgram) spend(n int) error {
+	if prog.budget.Add(-int64(n)) < 0 {
+		return errMapTooLarge
+	}
+	return prog.charge.add(n * costMapValue)
+}
 
 func mapError(err error) error {
 	if p, ok := err.(protocolError); ok {
@@ -55,8 +74,13 @@ func (prog *mapProgram) element(pl *payload, at *any, input any, plain bool, cap
 	if len(prog.instructions) == 0 {
 		return errMapEmpty
 	}
-	if !plain && !prog.spend(sizeOf(input, 0)/16) {
-		return errMapTooLarge
+	if err := prog.s.ctx.Err(); err != nil {
+		return plainError("the session has ended")
+	}
+	if !plain {
+		if err := prog.spend(sizeOf(input, 0) / 16); err != nil {
+			return err
+		}
 	}
 	in, err := copyOf(input, plain)
 	if err != nil {
@@ -64,7 +88,7 @@ func (prog *mapProgram) element(pl *payload, at *any, input any, plain bool, cap
 	}
 	t := &mapTables{captures: captures, variables: []hook{&valueHook{pl: in}}}
 	defer func() { disposeAll(t.variables) }()
-	e := &evaluator{s: prog.s, in: t, keep: true, budget: prog.budget}
+	e := &evaluator{s: prog.s, in: t, keep: true, prog: prog, budget: prog.budget, charge: prog.charge}
 	last := len(prog.instructions) - 1
 	for _, raw := range prog.instructions[:last] {
 		h, err := e.hook(raw)
@@ -73,7 +97,11 @@ func (prog *mapProgram) element(pl *payload, at *any, input any, plain bool, cap
 		}
 		t.variables = append(t.variables, h)
 	}
-	return e.eval(pl, at, prog.instructions[last], 0)
+	before := len(pl.slots)
+	if err := e.eval(pl, at, prog.instructions[last], 0); err != nil {
+		return err
+	}
+	return failed(pl.slots[before:])
 }
 
 // mapTables is the private table of one element.

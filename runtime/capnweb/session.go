@@ -32,6 +32,9 @@ const closeGrace = 2 * time.Second
 // maxSpare is the size of the queues that are kept for reuse.
 const maxSpare = 64
 
+// maxSpareStack is the size of the parser's stack that is kept.
+const maxSpareStack = 1024
+
 // Session is one end of a connection. Its goroutine reads the messages and enters the
 // methods of exported objects in the order of the messages.
 type Session struct {
@@ -48,11 +51,13 @@ type Session struct {
 	nextSent   int64
 	nextExport int64 // negative ids: chosen by the exporter
 	calls      int
-	held       int // bytes of the messages of those calls
+	budget     *budget
 	err        error
 	sent       int64
 	received   int64
 	main       *importEntry
+
+	spare []any // for the parser
 
 	queue     [][]byte
 	queued    int
@@ -63,7 +68,7 @@ type Session struct {
 // export is an object or promise lent to the peer.
 type export struct {
 	id     int64
-	size   int
+	charge *charge
 	hook   hook
 	refs   int64
 	pulled bool
@@ -78,7 +83,8 @@ func NewSession(t Transport, main any, o *Options) *Session {
 		t: t, opts: o.withDefaults(), done: make(chan struct{}),
 		exports: map[int64]*export{}, imports: map[int64]*importEntry{},
 	}
-	ctx := context.Background()
+	s.budget = &budget{max: int64(s.opts.MaxHeld)}
+	ctx := context.WithValue(context.Background(), budgetKey{}, s.budget)
 	if s.opts.OnPanic != nil {
 		ctx = context.WithValue(ctx, panicKey{}, s.opts.OnPanic)
 	}
@@ -125,7 +131,10 @@ func (s *Session) Err() error {
 func (s *Session) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Exports: len(s.exports), Imports: len(s.imports), Calls: s.calls, Sent: s.sent, Received: s.received}
+	return Stats{
+		Exports: len(s.exports), Imports: len(s.imports), Calls: s.calls, Held: int(s.budget.held.Load()),
+		Sent: s.sent, Received: s.received,
+	}
 }
 
 // run is the session's goroutine.
@@ -296,8 +305,8 @@ func (s *Session) dropped(x *export) {
 		finished := func(hook) {
 			s.mu.Lock()
 			s.calls--
-			s.held -= x.size
 			s.mu.Unlock()
+			x.charge.release()
 		}
 		if p, ok := x.hook.(*pendingHook); ok {
 			p.then(finished)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/big"
 	"sync"
 )
 
@@ -18,6 +19,7 @@ const (
 	streamRoom   = 64 << 10  // bytes a reader may be behind before writes wait
 	streamWindow = 256 << 10 // bytes in flight to a peer before Write waits
 	blobChunk    = 64 << 10
+	costChunk    = 64 // what a chunk costs besides its bytes
 
 	textNotClosed   = "WritableStream RPC stub was disposed without calling close()"
 	textNotConsumed = "ReadableStream RPC stub was disposed without being consumed"
@@ -34,11 +36,17 @@ type Stream struct {
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
-	chunks  []any
+	chunks  []chunk
 	held    int
 	end     error // io.EOF once closed
 	reading bool
 	changed chan struct{}
+}
+
+// chunk is one value of a stream with the charge for it.
+type chunk struct {
+	value  any
+	charge *charge
 }
 
 // NewStream makes a stream to be sent to a peer. Each Read calls source, which returns
@@ -74,11 +82,13 @@ func (s *Stream) Read(ctx context.Context) (any, error) {
 	if len(s.chunks) == 0 {
 		return nil, s.end
 	}
-	chunk := s.chunks[0]
+	first := s.chunks[0]
+	s.chunks[0] = chunk{}
 	s.chunks = s.chunks[1:]
-	s.held -= sizeOf(chunk, 0)
+	s.held -= sizeOf(first.value, 0)
 	s.changeLocked()
-	return chunk, nil
+	first.charge.release()
+	return first.value, nil
 }
 
 // Keep says that the stream will be read after the call whose argument it is has ended.
@@ -90,34 +100,48 @@ func (s *Stream) Keep() {
 
 // ReadAll reads bytes and strings to the end, at most max bytes.
 func (s *Stream) ReadAll(ctx context.Context, max int) ([]byte, error) {
-	var out bytes.Buffer
+	return s.readAll(ctx, max, nil)
+}
+
+// readAll counts what it has read on a charge.
+func (s *Stream) readAll(ctx context.Context, max int, count *charge) ([]byte, error) {
+	var out [][]byte
+	total := 0
 	for {
-		chunk, err := s.Read(ctx)
+		v, err := s.Read(ctx)
 		if errors.Is(err, io.EOF) {
-			return out.Bytes(), nil
+			return bytes.Join(out, nil), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		switch c := chunk.(type) {
-		case []byte:
-			out.Write(c)
-		case string:
-			out.WriteString(c)
-		case TypedArray:
-			out.Write(c.Bytes)
-		default:
-			DisposeValue(chunk)
+		part, ok := chunkBytes(v)
+		if !ok {
+			DisposeValue(v)
 			err = typeError("the stream holds something other than bytes")
-		}
-		if err == nil && out.Len() > max {
+		} else if total += len(part); total > max {
 			err = typeError("the stream is too long")
+		} else {
+			err = count.add(len(part) + costChunk)
+			out = append(out, part)
 		}
 		if err != nil {
 			s.Cancel(err)
 			return nil, err
 		}
 	}
+}
+
+func chunkBytes(v any) ([]byte, bool) {
+	switch c := v.(type) {
+	case []byte:
+		return c, true
+	case string:
+		return []byte(c), true
+	case TypedArray:
+		return c.Bytes, true
+	}
+	return nil, false
 }
 
 func (s *Stream) changeLocked() {
@@ -142,13 +166,16 @@ func (s *Stream) finish(end error) {
 		return
 	}
 	s.end = end
-	var dropped []any
+	var dropped []chunk
 	if !errors.Is(end, io.EOF) {
 		dropped, s.chunks = s.chunks, nil
 	}
 	s.changeLocked()
 	s.mu.Unlock()
-	DisposeValue(dropped)
+	for _, c := range dropped {
+		DisposeValue(c.value)
+		c.charge.release()
+	}
 }
 
 // release is the end of the payload that held the stream.
@@ -163,7 +190,15 @@ func (s *Stream) release() {
 
 // Write, Close and Abort make a stream the sink of its pipe. Write waits for room, so that a
 // write is not acknowledged before the reader has it nearly due.
-func (s *Stream) Write(ctx context.Context, chunk any) error {
+func (s *Stream) Write(ctx context.Context, chunk any) error { return s.write(ctx, chunk, nil) }
+
+// write takes over c.
+func (s *Stream) write(ctx context.Context, v any, c *charge) (err error) {
+	defer func() {
+		if err != nil {
+			c.release()
+		}
+	}()
 	s.mu.Lock()
 	for s.end == nil && s.held >= streamRoom {
 		changed := s.changed
@@ -182,8 +217,8 @@ func (s *Stream) Write(ctx context.Context, chunk any) error {
 		}
 		return s.end
 	}
-	s.chunks = append(s.chunks, chunk)
-	s.held += sizeOf(chunk, 0)
+	s.chunks = append(s.chunks, chunk{v, c})
+	s.held += sizeOf(v, 0)
 	s.changeLocked()
 	return nil
 }
@@ -209,6 +244,26 @@ func sizeOf(v any, depth int) int {
 		return len(v) + 24
 	case TypedArray:
 		return len(v.Bytes) + 40
+	case Blob:
+		return len(v.Bytes) + 40
+	case URL:
+		return len(v) + 16
+	case Headers:
+		n := 24
+		for _, h := range v {
+			n += len(h[0]) + len(h[1]) + 32
+		}
+		return n
+	case *big.Int:
+		if v == nil {
+			return 16
+		}
+		return v.BitLen()/8 + 40
+	case *Error:
+		if v == nil {
+			return 16
+		}
+		return len(v.Name) + len(v.Message) + len(v.Stack) + 80 + sizeOf(v.Props, depth+1)
 	case []any:
 		n := 24
 		for _, e := range v {
@@ -345,11 +400,13 @@ func (p pipeStart) run() {
 func (s *Session) onPipe() error {
 	st := NewStream(nil)
 	h := newSinkHook(st, s.ctx, s.opts.MaxBuffer)
-	if err := s.roomForCall(0); err != nil {
+	if err := s.roomForCall(); err != nil {
 		return err
 	}
-	s.addPushed(&export{hook: h, refs: 1, pipe: st}, 0)
-	return nil
+	return s.charged(0, func(c *charge) error {
+		s.addPushed(&export{hook: h, refs: 1, pipe: st}, c)
+		return nil
+	})
 }
 
 func (s *Session) takePipe(id int64) (*Stream, error) {
@@ -382,12 +439,26 @@ func (e *evaluator) blob(pl *payload, at *any, l []any) error {
 	if err != nil {
 		return err
 	}
+	count, err := e.s.budget.charge(costMessage)
+	if err != nil {
+		return err
+	}
 	out := newPending()
-	ctx, limit := e.s.ctx, e.s.opts.MaxBuffer
-	go func() {
-		b, err := st.ReadAll(ctx, limit)
-		out.settle(settled(Blob{Type: kind, Bytes: b}, err))
-	}()
-	pl.putPromise(at, out)
-	return nil
+	go e.s.readBlob(st, kind, count, out)
+	return e.putPromise(pl, at, out)
+}
+
+// readBlob settles out with the whole of a blob.
+func (s *Session) readBlob(st *Stream, kind string, count *charge, out *pendingHook) {
+	b, err := st.readAll(s.ctx, s.opts.MaxBuffer, count)
+	if errors.Is(err, errTooMuchHeld) {
+		s.end(err, true)
+	}
+	h := settled(Blob{Type: kind, Bytes: b}, err)
+	if v, ok := h.(*valueHook); ok {
+		v.pl.charge.Store(count)
+	} else {
+		count.release()
+	}
+	out.settle(h)
 }

@@ -96,6 +96,7 @@ type Promise struct {
 	h        hook
 	local    bool // made here by Async or NewPromise: a call lasts until it settles
 	disposed bool
+	own      *payload // the application's copy, if the value had other holders
 	done     chan struct{}
 	value    any
 	err      error
@@ -124,10 +125,27 @@ func (p *Promise) Done() <-chan struct{} {
 				p.finish(nil, err)
 				return
 			}
-			p.finish(pl.value, nil)
+			own, err := pl.handOut()
+			if own != pl && err == nil {
+				p.keep(own)
+			}
+			pl.charge.Swap(nil).release()
+			own.uncharge()
+			p.finish(own.value, err)
 		})
 	})
 	return p.done
+}
+
+// keep holds the application's own copy of the value until the promise is disposed.
+func (p *Promise) keep(own *payload) {
+	p.mu.Lock()
+	was := p.disposed
+	p.own = own
+	p.mu.Unlock()
+	if was {
+		own.dispose()
+	}
 }
 
 func (p *Promise) finish(v any, err error) {
@@ -178,11 +196,15 @@ func (p *Promise) Stub() *Stub { return &Stub{h: p.hook().dup()} }
 // is harmless.
 func (p *Promise) Dispose() {
 	p.mu.Lock()
-	was := p.disposed
+	was, own := p.disposed, p.own
 	p.disposed = true
 	p.mu.Unlock()
-	if !was {
-		p.h.dispose()
+	if was {
+		return
+	}
+	p.h.dispose()
+	if own != nil {
+		own.dispose()
 	}
 }
 
@@ -194,6 +216,9 @@ func (p *Promise) take() hook {
 		return &errorHook{plainError(textDisposedHook)}
 	}
 	p.disposed = true
+	if p.own != nil {
+		p.own.dispose()
+	}
 	return p.h
 }
 

@@ -3,6 +3,7 @@ package capnweb
 import (
 	"context"
 	"strings"
+	"unicode/utf8"
 )
 
 // Target is an object that a peer may call. What it offers is explicit: nothing is found by
@@ -36,7 +37,7 @@ type Method func(ctx context.Context, args []any) (any, error)
 
 // NoMethod is the error a Target returns for a name it does not know.
 func NoMethod(name string) error {
-	return typeError("'" + name + "' is not a function.")
+	return typeError("'" + clipName(name) + "' is not a function.")
 }
 
 // Func makes a Target of a bare function: it is called with an empty path, so the peer sees
@@ -101,6 +102,18 @@ func (t *Table) Dispose() {
 // methodLister lets a method be read as a value: reading it gives a stub of the method
 // bound to its object, as in JavaScript.
 type methodLister interface{ HasMethod(name string) bool }
+
+// clipName shortens a name that a peer chose, for an error text.
+func clipName(name string) string {
+	if len(name) <= maxNameText {
+		return name
+	}
+	end := maxNameText
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end] + "..."
+}
 
 func pathText(path []any) string {
 	parts := make([]string, len(path))

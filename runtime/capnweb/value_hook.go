@@ -1,20 +1,14 @@
 package capnweb
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "context"
 
-// valueHook is a settled value.
-type valueHook struct {
-	pl   *payload
-	gone atomic.Bool
-}
+// valueHook is a settled value. Its holders share one payload and are counted there.
+type valueHook struct{ pl *payload }
 
 // find follows a path inside the value. It ends at a value, or at a stub or promise with the
-// rest of the path.
-func (h *valueHook) find(path []any) (v any, next hook, rest []any, err error) {
-	if h.gone.Load() {
+// rest of the path. cost counts the properties looked through.
+func (h *valueHook) find(path []any, cost *int) (v any, next hook, rest []any, err error) {
+	if h.pl.refs.Load() < 0 {
 		return nil, nil, nil, plainError(textDisposedHook)
 	}
 	if len(h.pl.slots) > 0 {
@@ -29,7 +23,7 @@ func (h *valueHook) find(path []any) (v any, next hook, rest []any, err error) {
 		case *Promise:
 			return nil, at.hook(), path[i:], nil
 		default:
-			if v, err = member(v, part); err != nil {
+			if v, err = h.pl.member(v, part, cost); err != nil {
 				return nil, nil, nil, err
 			}
 		}
@@ -40,14 +34,14 @@ func (h *valueHook) find(path []any) (v any, next hook, rest []any, err error) {
 	return v, nil, nil, nil
 }
 
-func member(v, part any) (any, error) {
+func (pl *payload) member(v, part any, cost *int) (any, error) {
 	name := partText(part)
 	if onObjectPrototype(name) {
 		return Undefined{}, nil
 	}
 	switch v := v.(type) {
 	case Object:
-		if f, ok := v.Get(name); ok {
+		if f, ok := pl.property(v, name, cost); ok {
 			return f, nil
 		}
 	case []any:
@@ -55,13 +49,40 @@ func member(v, part any) (any, error) {
 			return v[i], nil
 		}
 	case Undefined:
-		return nil, typeError("Cannot read properties of undefined (reading '" + name + "')")
+		return nil, typeError("Cannot read properties of undefined (reading '" + clipName(name) + "')")
 	}
 	return Undefined{}, nil
 }
 
+// property is Object.Get with an index for large objects, made at the first use.
+func (pl *payload) property(o Object, name string, cost *int) (any, bool) {
+	if len(o) < 32 {
+		*cost += len(o)
+		return o.Get(name)
+	}
+	pl.indexing.Lock()
+	defer pl.indexing.Unlock()
+	index, ok := pl.indexes[&o[0]]
+	if !ok {
+		*cost += len(o)
+		index = make(map[string]int, len(o))
+		for i := range o {
+			index[o[i].Key] = i
+		}
+		if pl.indexes == nil {
+			pl.indexes = map[*Field]map[string]int{}
+		}
+		pl.indexes[&o[0]] = index
+	}
+	i, ok := index[name]
+	if !ok {
+		return nil, false
+	}
+	return o[i].Value, true
+}
+
 func (h *valueHook) call(ctx context.Context, path []any, args *payload) hook {
-	v, next, rest, err := h.find(path)
+	v, next, rest, err := h.find(path, new(int))
 	if err != nil {
 		args.dispose()
 		return &errorHook{err}
@@ -77,14 +98,28 @@ func (h *valueHook) call(ctx context.Context, path []any, args *payload) hook {
 }
 
 func (h *valueHook) get(ctx context.Context, path []any) hook {
-	v, next, rest, err := h.find(path)
+	v, next, rest, err := h.find(path, new(int))
 	if err != nil {
 		return &errorHook{err}
 	}
 	if next != nil {
 		return next.get(ctx, rest)
 	}
-	pl, err := copyOf(h.unshared(v), h.pl.plain())
+	switch {
+	case len(path) == 0 && h.pl.share():
+		return h
+	case h.pl.plain():
+		pl := &payload{value: v}
+		root := h
+		if h.pl.parent != nil {
+			root = h.pl.parent
+		}
+		if root.pl.share() {
+			pl.parent = root
+		}
+		return &valueHook{pl: pl}
+	}
+	pl, err := copyFor(ctx, h.unshared(v))
 	if err != nil {
 		return &errorHook{err}
 	}
@@ -92,7 +127,7 @@ func (h *valueHook) get(ctx context.Context, path []any) hook {
 }
 
 func (h *valueHook) remap(path []any, captures []hook, prog *mapProgram) hook {
-	v, next, rest, err := h.find(path)
+	v, next, rest, err := h.find(path, new(int))
 	if err != nil {
 		disposeAll(captures)
 		return &errorHook{err}
@@ -113,19 +148,21 @@ func (h *valueHook) unshared(v any) any {
 	return cloneContainers(v)
 }
 
-// weight is the cost of copying what a path leads to: nothing if it can be shared.
-func (h *valueHook) weight(path []any) int {
-	if h.pl.plain() {
-		return 0
+// weight is the cost of following path and of copying what it leads to. The whole is not
+// copied to be read.
+func (h *valueHook) weight(path []any, whole bool) int {
+	n := 0
+	v, _, _, _ := h.find(path, &n)
+	if (whole || len(path) > 0) && !h.pl.plain() {
+		n += sizeOf(v, 0) / 16
 	}
-	v, _, _, _ := h.find(path)
-	return sizeOf(v, 0) / 16
+	return n
 }
 
 func (h *valueHook) dup() hook { return h.get(nil, nil) }
 
 func (h *valueHook) pull(fn func(*payload, error)) {
-	if h.gone.Load() {
+	if h.pl.refs.Load() < 0 {
 		fn(nil, plainError(textDisposedHook))
 		return
 	}
@@ -133,7 +170,7 @@ func (h *valueHook) pull(fn func(*payload, error)) {
 }
 
 func (h *valueHook) dispose() {
-	if !h.gone.Swap(true) {
+	if h.pl.drop() {
 		h.pl.dispose()
 	}
 }

@@ -278,9 +278,15 @@ func (h *sinkHook) carryOut(job sinkJob) error {
 	case <-h.ctx.Done():
 		return h.ctx.Err()
 	}
+	if err := job.args.detach(); err != nil {
+		return err
+	}
 	var chunk any = Undefined{}
 	if l, ok := job.args.value.([]any); ok && len(l) > 0 {
 		chunk = l[0]
+	}
+	if st, ok := h.sink.(*Stream); ok && job.method == "write" {
+		return st.write(h.ctx, chunk, job.args.charge.Swap(nil))
 	}
 	_, err := protect(func() (any, error) {
 		if job.method == "close" {
@@ -288,6 +294,7 @@ func (h *sinkHook) carryOut(job sinkJob) error {
 		}
 		return nil, h.sink.Write(h.ctx, chunk)
 	}, nil)
+	job.args.uncharge()
 	return err
 }
 
