@@ -7,58 +7,60 @@ import (
 	"toolshed/runtime/storage"
 )
 
-// maxListed bounds the size of one list.
-const maxListed = 32 << 20
-
-var errListed = errors.New("the list is too large: use a limit or a prefix")
-
 // answer deals with a wire.Ask on the kernel's side; false if it breaks the protocol. Turns that were sent before are
 // visible, because frames are dealt with in order.
 func (i *Instance) answer(u *wire.Unpacker) bool {
-	p := wire.Pack(wire.Answer, i.id)
+	var handled int
+	var err error
+	p := wire.Pack(0, 0)
 	switch u.Uint() {
 	case wire.AskGet:
 		key := u.Text()
-		if u.Err != nil {
+		if !u.End() {
 			return false
 		}
-		v, found, err := i.spec.Storage.Get(key)
-		if err != nil {
-			p.Text(storageText(err))
-			break
-		}
-		p.Text("").Bool(found).Bytes(v)
+		var v []byte
+		var found bool
+		v, found, err = i.spec.Storage.Get(key)
+		handled = len(v)
+		p.Bool(found).Bytes(v)
 	case wire.AskList:
 		o := wire.UnpackList(u)
-		if u.Err != nil {
+		if !u.End() {
 			return false
 		}
-		entries, err := i.spec.Storage.List(o)
-		size := 0
-		for _, e := range entries {
-			size += len(e.Key) + len(e.Value)
+		o.MaxBytes = wire.MaxList
+		var entries []storage.Entry
+		entries, err = i.spec.Storage.List(o)
+		if errors.Is(err, storage.ErrTooLarge) {
+			err, handled = wire.ErrList, wire.MaxList
 		}
-		if err == nil && size > maxListed {
-			err = errListed
-		}
-		if err != nil {
-			p.Text(storageText(err))
-			break
-		}
-		p.Text("").Uint(uint64(len(entries)))
+		p.Uint(uint64(len(entries)))
 		for _, e := range entries {
 			p.Text(e.Key).Bytes(e.Value)
+			handled += len(e.Key) + len(e.Value) + storage.EntryCost
 		}
 	default:
 		return false
 	}
-	i.child.send(p.Done())
+	head := wire.Pack(wire.Answer, i.id).Uint(uint64(wire.AskCost(handled)))
+	if err != nil {
+		head.Text(storageText(err))
+	} else {
+		head.Text("")
+		head.B = append(head.B, p.B[wire.Head:]...)
+	}
+	i.child.sendThen(head.Done(), func() {
+		i.mu.Lock()
+		i.asking = false
+		i.mu.Unlock()
+	})
 	return true
 }
 
 // storageText is what a gadget may know of an error of its storage: no file names.
 func storageText(err error) string {
-	for _, known := range []error{storage.ErrKey, storage.ErrQuota, storage.ErrFull, errListed} {
+	for _, known := range []error{storage.ErrKey, storage.ErrQuota, storage.ErrFull, wire.ErrList} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -43,6 +44,9 @@ type Child struct {
 	next      uint32
 	busy      bool // something was sent since the last ping
 	pinged    time.Time
+	nonce     uint64 // of the ping
+	probes    int    // not reported on
+	full      bool   // it does not read what it is sent
 	reports   chan []Attempt
 }
 
@@ -122,7 +126,7 @@ func (c *Child) greet() error {
 	case trouble != "":
 		return errors.New(trouble)
 	}
-	for n := u.Count(); n > 0; n-- {
+	for n := u.CountOf(2, wire.MaxAttempts); n > 0; n-- {
 		c.walls = append(c.walls, Wall{Name: u.Text(), Missing: u.Text()})
 	}
 	for _, w := range c.walls {
@@ -130,7 +134,10 @@ func (c *Child) greet() error {
 			c.config.Log.Warn("a wall of the gadget host is missing", "wall", w.Name, "why", w.Missing)
 		}
 	}
-	return u.Err
+	if !u.End() {
+		return wire.ErrFrame
+	}
+	return nil
 }
 
 // Walls tells what holds this child.
@@ -188,6 +195,9 @@ func (c *Child) fail(why *Failure) {
 func (c *Child) read() {
 	for {
 		f, err := wire.Read(c.in)
+		if err == nil {
+			err = c.take(f)
+		}
 		if err != nil {
 			what := "the gadget host ended unexpectedly"
 			if errors.Is(err, wire.ErrFrame) {
@@ -196,33 +206,60 @@ func (c *Child) read() {
 			c.fail(wire.Fail(KindChild, what))
 			return
 		}
-		switch f.Kind {
-		case wire.Pong:
-			c.mu.Lock()
-			c.pinged = time.Time{}
-			c.mu.Unlock()
-		case wire.Report:
-			select {
-			case c.reports <- wire.UnpackAttempts(f.Body):
-			default:
-			}
-		default:
-			c.mu.Lock()
-			i := c.instances[f.Inst]
-			c.mu.Unlock()
-			if i != nil {
-				i.take(f)
-			}
-		}
 	}
 }
 
+// take takes one frame. What the child says without having been asked is an error.
+func (c *Child) take(f wire.Frame) error {
+	switch f.Kind {
+	case wire.Pong:
+		u := wire.Unpacker{B: f.Body}
+		nonce := u.Uint()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !u.End() || c.pinged.IsZero() || nonce != c.nonce {
+			return wire.ErrFrame
+		}
+		c.pinged = time.Time{}
+	case wire.Report:
+		c.mu.Lock()
+		c.probes--
+		unasked := c.probes < 0
+		c.mu.Unlock()
+		attempts, err := wire.UnpackAttempts(f.Body)
+		if unasked || err != nil {
+			return wire.ErrFrame
+		}
+		select {
+		case c.reports <- attempts:
+		default:
+		}
+	default:
+		c.mu.Lock()
+		i := c.instances[f.Inst]
+		c.mu.Unlock()
+		if i != nil {
+			i.take(f)
+		}
+	}
+	return nil
+}
+
 // send queues a frame for the child.
-func (c *Child) send(frame []byte) {
+func (c *Child) send(frame []byte) { c.sendThen(frame, nil) }
+
+// sendThen is send, and calls the function just before the frame is written. A child that does not read is killed,
+// from a goroutine of its own: whoever sends may hold an instance.
+func (c *Child) sendThen(frame []byte, leaving func()) {
+	over := c.out.PutThen(frame, leaving) > wire.MaxOutbox
 	c.mu.Lock()
 	c.busy = true
+	first := over && !c.full
+	c.full = c.full || over
 	c.mu.Unlock()
-	c.out.Put(frame)
+	if first {
+		go c.fail(wire.Fail(KindChild, "the gadget host does not read what it is sent"))
+	}
 }
 
 // watch pings the child after it was sent something, and kills it when no answer comes.
@@ -240,8 +277,9 @@ func (c *Child) watch() {
 			c.mu.Lock()
 			ping := c.busy && c.pinged.IsZero()
 			if ping {
-				c.busy, c.pinged = false, now
+				c.busy, c.pinged, c.nonce = false, now, rand.Uint64()
 			}
+			nonce := c.nonce
 			patience := pongMargin
 			for _, i := range c.instances {
 				patience = max(patience, i.spec.Limits.Hard+pongMargin)
@@ -253,7 +291,7 @@ func (c *Child) watch() {
 				return
 			}
 			if ping {
-				c.out.Put(wire.Pack(wire.Ping, 0).Done())
+				c.out.Put(wire.Pack(wire.Ping, 0).Uint(nonce).Done())
 			}
 		}
 	}

@@ -8,8 +8,8 @@
 //
 // A Child holds the gadgets of one workspace; an Instance is one running gadget in it. The kernel keeps the storage
 // and the Cap'n Web session of every instance. The child runs one turn at a time for each instance and sends what the
-// turn wrote and said in one frame; the kernel applies the writes and releases the messages only when they are
-// durable, in order. An instance that fails ends with a *Failure; the other instances of its child go on. A child that
+// turn wrote and said in one frame; the kernel applies the writes and releases the messages and console lines only when
+// they are durable, in order. An instance that fails ends with a *Failure; the other instances of its child go on. A child that
 // dies or no longer answers is killed, and each of its instances ends with the kind "child".
 //
 // Package sandbox is the child's half, walls gives its privileges away, and wire is what both halves say to each other.

@@ -65,7 +65,7 @@ type Spec struct {
 	Env      any               // the guest's main capability (capnweb.Target or *capnweb.Stub): a property for each binding
 	Storage  Storage           // owned by the caller, used until the instance is done
 	Limits   Limits
-	Console  func(Line) // called from one goroutine of the instance; must return quickly; may be nil
+	Console  func(Line) // one call at a time; a line comes once its turn is durable or lost; must return quickly and not close the instance; may be nil
 	// SendError makes what the guest is told of an error that is not of its own side\'s making. Nil: that the call failed.
 	SendError func(error) error
 }

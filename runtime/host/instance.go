@@ -1,7 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,11 +13,20 @@ import (
 )
 
 // Bounds of what the kernel keeps for one instance, above what an honest child can reach.
-const maxHeld = wire.MaxUnacked + 2*wire.MaxTurn // bytes of frames not dealt with
+const (
+	maxHeld    = wire.MaxUnacked + 2*wire.MaxTurn // bytes of frames not dealt with, of messages, and of writes
+	maxUnsaved = 5 * wire.MaxWrites               // writes that wait for their commit
+	maxLines   = 1000                             // console lines that wait for their turn
+)
 
-// untrusted are the bounds of a session with a guest.
-var untrusted = capnweb.Options{MaxMessage: wire.MaxMessage, MaxDepth: 256, MaxExports: 1 << 14, MaxImports: 1 << 14,
-	MaxCalls: 1 << 14}
+// closeGrace is how long the turns of an ended instance may take to become durable; what is not on its way then is
+// dropped. No message of such a turn ever left.
+const closeGrace = time.Second
+
+// untrusted are the bounds of a session with a guest: one that holds 4,096 capabilities, or what makes up the largest
+// message, has enough for anything but an attack.
+var untrusted = capnweb.Options{MaxMessage: wire.MaxMessage, MaxDepth: 256, MaxExports: 1 << 12, MaxImports: 1 << 12,
+	MaxCalls: 1 << 12, MaxHeld: 64 << 20}
 
 // Instance is one running gadget.
 type Instance struct {
@@ -25,6 +36,7 @@ type Instance struct {
 	session *capnweb.Session
 	ready   chan struct{} // closed once started
 	ended   chan struct{} // closed by end
+	hurry   chan struct{} // closed a grace after end
 	done    chan struct{} // closed when all is released
 
 	mu       sync.Mutex
@@ -36,12 +48,18 @@ type Instance struct {
 	waiting  []release // turns that wait for their commit, in order
 	inbox    [][]byte  // messages released to the session
 	unread   int       // bytes of the messages in waiting and inbox
+	unsaved  int       // bytes of the writes in waiting, with their cost
+	unsavedN int
+	asking   bool   // an answer has not left yet
+	lines    []Line // of the turn that the child is in
+	linesN   int    // of these and of the turns in waiting
 	arrived  chan struct{}
 	acked    int // bytes of turns the session took since the last ack
 	ackedN   int // the same in turns
 	started  bool
-	undone   int // bytes of messages that the guest has not dealt with
-	gate     wire.LineGate
+	undone   int           // bytes of messages that the guest has not dealt with
+	gate     wire.LineGate // of run
+	telling  sync.Mutex    // held while Console is called
 	releaser sync.WaitGroup
 }
 
@@ -49,7 +67,9 @@ type Instance struct {
 type release struct {
 	commit   *storage.Commit
 	messages [][]byte
-	written  int      // bytes of keys and values
+	written  int // bytes of keys and values, with their cost
+	writtenN int
+	lines    []Line
 	ready    bool     // the start turn has been sent before this
 	failure  *Failure // the instance ended after the turns before this
 }
@@ -73,7 +93,7 @@ func (c *Child) Start(ctx context.Context, spec Spec) (*Instance, error) {
 func (c *Child) newInstance(spec Spec) *Instance {
 	spec.Limits = withDefaults(spec.Limits)
 	return &Instance{child: c, spec: spec, ready: make(chan struct{}), ended: make(chan struct{}),
-		done: make(chan struct{}), work: make(chan struct{}, 1), arrived: make(chan struct{}, 1)}
+		hurry: make(chan struct{}), done: make(chan struct{}), work: make(chan struct{}, 1), arrived: make(chan struct{}, 1)}
 }
 
 // start sends the spec and waits for the outcome.
@@ -138,9 +158,9 @@ func (i *Instance) failure() *Failure {
 	return i.err
 }
 
-// Close ends the instance with the kind "closed" and waits until its storage is no longer used; it may be
-// called from a method of the session. Turns that were
-// applied before are still committed.
+// Close ends the instance with the kind "closed" and waits until its storage is no longer used; it may be called from
+// a method of the session. Turns that were applied before are still committed, but those that are not on their way to
+// the disk after a second are dropped: nobody was told of them.
 func (i *Instance) Close() {
 	i.end(wire.Fail(KindClosed, "the gadget was closed"))
 	<-i.done
@@ -154,9 +174,11 @@ func (i *Instance) end(why *Failure) {
 		return
 	}
 	i.err = why
-	i.frames, i.held = nil, 0
+	i.frames = slices.DeleteFunc(i.frames, func(f wire.Frame) bool { return f.Kind != wire.Log })
+	i.held = 0
 	i.mu.Unlock()
 	close(i.ended)
+	time.AfterFunc(closeGrace, func() { close(i.hurry) })
 	c := i.child
 	c.mu.Lock()
 	_, known := c.instances[i.id]
@@ -187,15 +209,15 @@ func (i *Instance) watchSession() {
 	}
 }
 
-// take takes a frame from the child; it does not block. A turn without writes that has nothing before it is dealt with
-// at once, anything else by run.
+// take takes a frame from the child; it does not block. A turn without writes and lines that has nothing before it is
+// dealt with at once, anything else by run.
 func (i *Instance) take(f wire.Frame) {
 	i.mu.Lock()
 	if i.err != nil {
 		i.mu.Unlock()
 		return
 	}
-	if !i.dealing && len(i.frames) == 0 && f.Kind == wire.Turn && !writes(f.Body) {
+	if !i.dealing && len(i.frames) == 0 && len(i.lines) == 0 && f.Kind == wire.Turn && !writes(f.Body) {
 		i.mu.Unlock()
 		i.dealOrEnd(f)
 		return
@@ -203,6 +225,9 @@ func (i *Instance) take(f wire.Frame) {
 	i.frames = append(i.frames, f)
 	i.held += len(f.Body) + wire.Head
 	over := i.held > maxHeld || len(i.frames) > wire.MaxHeldN
+	if f.Kind == wire.Ask {
+		over, i.asking = over || i.asking, true
+	}
 	i.mu.Unlock()
 	if over {
 		i.end(wire.Fail(KindProtocol, "the gadget said more than it may"))
@@ -222,6 +247,7 @@ func writes(turn []byte) bool {
 func (i *Instance) run() {
 	defer func() {
 		i.releaser.Wait()
+		i.flush()
 		close(i.done)
 	}()
 	for {
@@ -234,8 +260,11 @@ func (i *Instance) run() {
 		frames := i.frames
 		i.frames, i.held, i.dealing = nil, 0, true
 		i.mu.Unlock()
-		for _, f := range frames {
+		for n, f := range frames {
 			if i.failure() != nil || !i.dealOrEnd(f) {
+				i.mu.Lock()
+				i.frames = append(frames[n:], i.frames...)
+				i.mu.Unlock()
 				return
 			}
 		}
@@ -272,50 +301,67 @@ func (i *Instance) deal(f wire.Frame) bool {
 		default:
 			return false
 		}
-		i.pass(release{failure: wire.Fail(kind, text)})
+		i.pass(release{failure: wire.Fail(kind, text), lines: i.takeLines()})
 	default:
 		return false
 	}
-	return u.Err == nil
+	return u.End()
 }
 
-// turn applies a turn's writes at once and passes its messages on.
+// turn applies a turn's writes at once and passes its messages and lines on.
 func (i *Instance) turn(u *wire.Unpacker) bool {
-	var t storage.Turn
-	r := release{}
 	dealt := int(min(u.Uint(), wire.MaxBacklog))
-	t.Clear = u.Bool()
-	for n := u.Count(); n > 0; n-- {
-		w := storage.Write{Key: u.Text(), Delete: u.Bool()}
-		w.Value = append([]byte(nil), u.Bytes()...)
-		t.Writes = append(t.Writes, w)
-		r.written += len(w.Key) + len(w.Value)
+	t, r, ok := unpackTurn(u)
+	if !ok {
+		return false
 	}
 	size := 0
-	for n := u.Count(); n > 0; n-- {
-		m := u.Bytes()
-		if len(m) > wire.MaxMessage {
-			return false
-		}
-		r.messages = append(r.messages, m)
+	for _, m := range r.messages {
 		size += len(m) + wire.MessageCost
-	}
-	if u.Err != nil {
-		return false
 	}
 	i.mu.Lock()
 	i.undone = max(0, i.undone-dealt)
 	i.unread += size
-	over := i.unread > maxHeld || len(i.waiting) > wire.MaxHeldN
+	i.unsaved += r.written
+	i.unsavedN += r.writtenN
+	over := i.unread > maxHeld || i.unsaved > maxHeld || i.unsavedN > maxUnsaved || len(i.waiting) > wire.MaxHeldN
 	i.mu.Unlock()
 	if over {
 		return false
 	}
+	r.lines = i.takeLines()
 	if t.Clear || len(t.Writes) > 0 {
 		r.commit = i.spec.Storage.Apply(t, nil)
 	}
 	i.pass(r)
 	return true
+}
+
+// unpackTurn reads what a turn wrote and said. No count is believed, and nothing small keeps the frame in memory.
+func unpackTurn(u *wire.Unpacker) (t storage.Turn, r release, ok bool) {
+	whole := len(u.B)
+	t.Clear = u.Bool()
+	for n := u.CountOf(3, wire.MaxWrites); n > 0; n-- {
+		w := storage.Write{Key: u.Text(), Delete: u.Bool()}
+		w.Value = bytes.Clone(u.Bytes())
+		t.Writes = append(t.Writes, w)
+		if r.written += len(w.Key) + len(w.Value) + wire.WriteCost; r.written > wire.MaxTurn || u.Err != nil {
+			return t, r, false
+		}
+	}
+	r.writtenN = len(t.Writes)
+	size := r.written
+	for n := u.CountOf(1, wire.MaxMessages); n > 0; n-- {
+		m := u.Bytes()
+		if size += len(m); len(m) > wire.MaxMessage || size > wire.MaxTurn || u.Err != nil {
+			return t, r, false
+		}
+		if 2*len(m) < whole {
+			m = bytes.Clone(m)
+		}
+		r.messages = append(r.messages, m)
+	}
+	return t, r, u.End()
 }
 
 // pass releases what needs no commit and has nothing before it at once, and the rest in order.
@@ -336,7 +382,8 @@ func (i *Instance) pass(r release) {
 }
 
 // releaseWaiting waits for the commits in order. A turn stays in the queue until it is released, so that none can
-// overtake it. The commits are waited for even when the instance has ended: they were applied.
+// overtake it. The commits are waited for even when the instance has ended: they were applied. Lines of a turn that is
+// lost come when the instance is known to have failed.
 func (i *Instance) releaseWaiting() {
 	defer i.releaser.Done()
 	for {
@@ -344,14 +391,18 @@ func (i *Instance) releaseWaiting() {
 		r := i.waiting[0]
 		i.mu.Unlock()
 		if r.commit != nil {
-			if err := r.commit.Wait(context.Background()); err != nil {
+			if err := i.await(r.commit); err != nil {
 				i.end(wire.Fail(KindStorage, "its data could not be saved: "+err.Error()))
 			}
 		}
 		if i.failure() == nil {
 			i.release(r)
+		} else {
+			i.tell(r.lines)
 		}
 		i.mu.Lock()
+		i.unsaved -= r.written
+		i.unsavedN -= r.writtenN
 		i.waiting[0] = release{}
 		i.waiting = i.waiting[1:]
 		rest := len(i.waiting)
@@ -362,10 +413,21 @@ func (i *Instance) releaseWaiting() {
 	}
 }
 
+// await waits for a commit, and after the instance's end and a grace drops what is not on its way to the disk.
+func (i *Instance) await(c *storage.Commit) error {
+	select {
+	case <-c.Done():
+	case <-i.hurry:
+		c.Drop()
+	}
+	return c.Wait(context.Background())
+}
+
 func (i *Instance) release(r release) {
 	switch {
 	case r.failure != nil:
 		i.end(r.failure)
+		i.tell(r.lines)
 	case r.ready:
 		i.mu.Lock()
 		again := i.started
@@ -375,6 +437,7 @@ func (i *Instance) release(r release) {
 			close(i.ready)
 		}
 	default:
+		i.tell(r.lines)
 		i.mu.Lock()
 		i.inbox = append(i.inbox, r.messages...)
 		i.ackLocked(r.written, 1)
@@ -394,24 +457,4 @@ func (i *Instance) ackLocked(bytes, turns int) {
 	}
 	i.child.send(wire.Pack(wire.Ack, i.id).Uint(uint64(i.acked)).Uint(uint64(i.ackedN)).Done())
 	i.acked, i.ackedN = 0, 0
-}
-
-// log passes a console line on, within bounds. A line without a level only tells how many were dropped.
-func (i *Instance) log(u *wire.Unpacker) {
-	now := time.Now()
-	lvl, text, dropped := u.Text(), wire.Clip(u.Text(), wire.MaxLine), int(min(u.Uint(), 1<<31))
-	if u.Err != nil || i.spec.Console == nil {
-		return
-	}
-	ok, more := i.gate.Admit(now)
-	if !ok {
-		i.gate.Dropped += dropped
-		return
-	}
-	if dropped += more; dropped > 0 {
-		i.spec.Console(Line{"warn", wire.DroppedText(dropped), now})
-	}
-	if lvl != "" {
-		i.spec.Console(Line{wire.Level(lvl), text, now})
-	}
 }

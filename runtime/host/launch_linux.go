@@ -2,6 +2,7 @@ package host
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -16,4 +17,10 @@ func processAttributes() []*syscall.SysProcAttr {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 65534, HostID: os.Getgid(), Size: 1}},
 	}
 	return []*syscall.SysProcAttr{strong, {Pdeathsig: syscall.SIGKILL}}
+}
+
+// offer makes the system, when it runs out of memory, end the child before the kernel. Where it cannot, the system's
+// own choice stands.
+func offer(pid int) {
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("800"), 0)
 }

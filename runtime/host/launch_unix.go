@@ -65,5 +65,6 @@ func launchWith(command func() (*exec.Cmd, error), attr *syscall.SysProcAttr) (i
 		ours.Close()
 		return nil, nil, err
 	}
+	offer(cmd.Process.Pid)
 	return ours, cmd, nil
 }

@@ -10,6 +10,9 @@ import (
 // Probe lets the child try what it must be refused, and tells how that went. It is for the program's own check and
 // for tests; one call at a time.
 func (c *Child) Probe(ctx context.Context) ([]Attempt, error) {
+	c.mu.Lock()
+	c.probes++
+	c.mu.Unlock()
 	c.send(wire.Pack(wire.Probe, 0).Done())
 	select {
 	case a := <-c.reports:

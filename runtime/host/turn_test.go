@@ -215,7 +215,7 @@ func TestWake(t *testing.T) {
 func TestClockStandsStillWhileWaiting(t *testing.T) {
 	child := startChild(t, fakeConfig())
 	s := short(storeCode, 100*time.Millisecond, 150*time.Millisecond)
-	s.Storage = &lateStore{storage.OpenMemory(), 600 * time.Millisecond}
+	s.Storage = &lateStore{storage.OpenMemory(), 300 * time.Millisecond}
 	r, err := startRaw(t, child, s)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,12 +44,12 @@ func (b *bolt) size(key string) (n int64, ok bool, err error) {
 	return n, ok, err
 }
 
-func (b *bolt) scan(s span, reverse bool, visit func(string, func() ([]byte, error)) (bool, error)) error {
+func (b *bolt) scan(s span, reverse bool, visit visitor) error {
 	return b.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(valuesBucket).Cursor()
 		key, record := first(c, s, reverse)
 		for key != nil && s.contains(string(key)) {
-			more, err := visit(string(key), func() ([]byte, error) { return readRecord(tx, key, record) })
+			more, err := visit(string(key), recordSize(record), func() ([]byte, error) { return readRecord(tx, key, record) })
 			if err != nil || !more {
 				return err
 			}
@@ -79,14 +78,12 @@ func first(c *bbolt.Cursor, s span, reverse bool) (key, record []byte) {
 }
 
 func (b *bolt) commit(turns []*pending, total int64) error {
-	trees := splitLarge(turns)
+	all := newBatch(turns)
 	err := guard(func() error {
 		return b.db.Update(func(tx *bbolt.Tx) error {
 			chunks := newChunkTx(tx)
-			for n, p := range turns {
-				if err := commitTurn(tx, chunks, p, trees[n]); err != nil {
-					return err
-				}
+			if err := all.put(tx, chunks); err != nil {
+				return err
 			}
 			if err := chunks.flush(); err != nil {
 				return err
@@ -95,77 +92,6 @@ func (b *bolt) commit(turns []*pending, total int64) error {
 		})
 	})
 	return b.explain("commit", err)
-}
-
-// trees are a turn's large values, cut: by the index of their write, and the entry's.
-type trees struct {
-	writes map[int]*tree
-	entry  *tree
-}
-
-// splitLarge cuts the large values of the turns, but not those that the same commit replaces: a document that
-// changes with every turn is cut once a commit. It is done before the transaction, which keeps out readers that
-// make the file grow.
-func splitLarge(turns []*pending) []trees {
-	all, later, cleared := make([]trees, len(turns)), map[string]bool{}, false
-	for n, p := range slices.Backward(turns) {
-		if len(p.entry) > chunkAbove {
-			all[n].entry = split(p.entry)
-		}
-		for i, w := range slices.Backward(p.turn.Writes) {
-			if len(w.Value) > chunkAbove && !w.Delete && !cleared && !later[w.Key] {
-				if all[n].writes == nil {
-					all[n].writes = map[int]*tree{}
-				}
-				all[n].writes[i] = split(w.Value)
-			}
-			later[w.Key] = true
-		}
-		cleared = cleared || p.turn.Clear
-	}
-	return all
-}
-
-func commitTurn(tx *bbolt.Tx, chunks *chunkTx, p *pending, large trees) error {
-	if p.turn.Clear {
-		if err := clearValues(tx, chunks); err != nil {
-			return err
-		}
-	}
-	values := tx.Bucket(valuesBucket)
-	for n, w := range p.turn.Writes {
-		if len(w.Value) > chunkAbove && !w.Delete && large.writes[n] == nil {
-			continue // replaced later in this commit
-		}
-		key := []byte(w.Key)
-		err := chunks.release(key, values.Get(key))
-		switch {
-		case err != nil:
-		case w.Delete:
-			err = values.Delete(key)
-		case large.writes[n] != nil:
-			err = values.Put(key, chunks.hold(key, large.writes[n]))
-		default:
-			err = values.Put(key, makeRecord(key, w.Value))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if p.entry == nil {
-		return nil
-	}
-	entries := tx.Bucket(entriesBucket)
-	entries.FillPercent = 1 // keys only rise: full pages waste nothing
-	n, err := entries.NextSequence()
-	if err != nil {
-		return err
-	}
-	key := binary.BigEndian.AppendUint64(nil, n)
-	if large.entry != nil {
-		return entries.Put(key, chunks.hold(key, large.entry))
-	}
-	return entries.Put(key, makeRecord(key, p.entry))
 }
 
 // clearValues removes all values. Entries keep what they hold.

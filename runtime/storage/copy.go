@@ -41,9 +41,13 @@ func (b *bolt) copyTo(path string, s *Store) error {
 	return publish(copied, path)
 }
 
-// settled waits until every turn applied so far is durable.
+// settled waits until every turn applied so far is durable or dropped.
 func (s *Store) settled() error {
-	return s.Apply(Turn{}, nil).Wait(context.Background())
+	for {
+		if err := s.Apply(Turn{}, nil).Wait(context.Background()); !errors.Is(err, ErrDropped) {
+			return err
+		}
+	}
 }
 
 // copySuffix comes after the name of a copy that is not finished.

@@ -31,7 +31,7 @@ func (m *memory) size(key string) (int64, bool, error) {
 	return int64(len(v)), ok, nil
 }
 
-func (m *memory) scan(s span, reverse bool, visit func(string, func() ([]byte, error)) (bool, error)) error {
+func (m *memory) scan(s span, reverse bool, visit visitor) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.keys == nil {
@@ -50,7 +50,7 @@ func (m *memory) scan(s span, reverse bool, visit func(string, func() ([]byte, e
 		if reverse {
 			key = m.keys[to-1-(n-from)]
 		}
-		more, err := visit(key, func() ([]byte, error) { return slices.Clone(m.values[key]), nil })
+		more, err := visit(key, int64(len(m.values[key])), func() ([]byte, error) { return slices.Clone(m.values[key]), nil })
 		if err != nil || !more {
 			return err
 		}

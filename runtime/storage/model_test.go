@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +47,17 @@ func TestModel(t *testing.T) {
 			"list": func(t *rapid.T) {
 				o := drawList(t, keys)
 				got, err := store.List(o)
-				if want := listModel(model, o); err != nil || !slices.EqualFunc(got, want, sameEntry) {
+				want, size := listModel(model, o), int64(0)
+				for _, e := range want {
+					size += int64(len(e.Key)+len(e.Value)) + storage.EntryCost
+				}
+				if o.MaxBytes > 0 && size > o.MaxBytes {
+					if !errors.Is(err, storage.ErrTooLarge) {
+						t.Fatalf("%+v lists %d bytes (%v)", o, size, err)
+					}
+					return
+				}
+				if err != nil || !slices.EqualFunc(got, want, sameEntry) {
 					t.Fatalf("%+v lists %d (%v), want %d: %.99q", o, len(got), err, len(want), got)
 				}
 			},
@@ -143,6 +154,7 @@ func drawList(t *rapid.T, keys *rapid.Generator[string]) storage.ListOptions {
 		Start: bound.Draw(t, "start"), StartAfter: bound.Draw(t, "startAfter"), End: bound.Draw(t, "end"),
 		Prefix:  rapid.SampledFrom([]string{"", "", "a", "b", "ab", "é"}).Draw(t, "prefix"),
 		Reverse: rapid.Bool().Draw(t, "reverse"), Limit: rapid.IntRange(0, 5).Draw(t, "limit"),
+		MaxBytes: rapid.SampledFrom([]int64{0, 0, 1, 150, 100_000}).Draw(t, "maxBytes"),
 	}
 }
 

@@ -43,25 +43,17 @@ func (o *overlay) drop(number uint64) {
 	o.keys = nil
 }
 
-// within returns the overlaid keys of a range in list order.
-func (o *overlay) within(s span, reverse bool) []string {
+// within returns the overlaid keys of a range, sorted. They are the overlay's own.
+func (o *overlay) within(s span) []string {
 	if o.keys == nil && len(o.writes) > 0 {
 		for key := range o.writes {
 			o.keys = append(o.keys, key)
 		}
 		sort.Strings(o.keys)
 	}
-	var keys []string
-	for _, key := range o.keys[sort.SearchStrings(o.keys, s.lo):] {
-		if s.hi != "" && key >= s.hi {
-			break
-		}
-		keys = append(keys, key)
+	from, to := sort.SearchStrings(o.keys, s.lo), len(o.keys)
+	if s.hi != "" {
+		to = max(from, sort.SearchStrings(o.keys, s.hi))
 	}
-	if reverse {
-		for i, j := 0, len(keys)-1; i < j; i, j = i+1, j-1 {
-			keys[i], keys[j] = keys[j], keys[i]
-		}
-	}
-	return keys
+	return o.keys[from:to]
 }

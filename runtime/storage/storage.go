@@ -6,7 +6,8 @@
 // crash the file holds a prefix of the turns, each of them whole.
 //
 // A turn that fails takes every later turn with it, because those were built on it: the store then refuses all
-// work with ErrClosed until it is opened again. What was durable stays.
+// work with ErrClosed until it is opened again. What was durable stays. Turns that are not yet on their way to the
+// disk can be taken back with Commit.Drop.
 //
 // Values of more than 64 KiB are kept as chunks that their content cuts, each once: a small edit of a large value
 // writes the chunks it touches. They are verified when they are read, and count towards the quota with their size.
@@ -47,6 +48,10 @@ var (
 	ErrFull = errors.New("the disk is full")
 	// ErrQuota: the turn would pass the store's quota.
 	ErrQuota = errors.New("the storage limit is reached")
+	// ErrTooLarge: a list is larger than its MaxBytes.
+	ErrTooLarge = errors.New("the list is too large")
+	// ErrDropped: the turn was taken back before it was committed.
+	ErrDropped = errors.New("the turn was dropped")
 	// ErrKey: a key is empty, or longer than MaxKey bytes.
 	ErrKey = fmt.Errorf("a key must have 1 to %d bytes", MaxKey)
 )
@@ -71,12 +76,18 @@ type Turn struct {
 }
 
 // ListOptions choose keys. Start is inclusive, StartAfter and End are exclusive; the empty string stands for no
-// bound. Reverse lists from the last key to the first. Limit is the largest number of entries; 0 means all.
+// bound. Reverse lists from the last key to the first. Limit is the largest number of entries; 0 means all. MaxBytes
+// is the largest size, each entry counted with EntryCost besides its bytes; a larger list gives ErrTooLarge before more
+// than that is read. 0 means no bound.
 type ListOptions struct {
 	Start, StartAfter, End, Prefix string
 	Reverse                        bool
 	Limit                          int
+	MaxBytes                       int64
 }
+
+// EntryCost is counted for each listed entry besides its bytes.
+const EntryCost = 64
 
 // Options of Open. The zero value and nil mean the defaults.
 type Options struct {

@@ -13,14 +13,16 @@ import (
 type backend interface {
 	get(key string) ([]byte, bool, error)
 	size(key string) (int64, bool, error)
-	// scan visits keys in order; value reads the visited one, and may be called during the visit only.
-	scan(s span, reverse bool, visit func(key string, value func() ([]byte, error)) (more bool, err error)) error
+	scan(s span, reverse bool, visit visitor) error
 	// commit makes the turns durable, all or none; total is the size of keys and values after them.
 	commit(turns []*pending, total int64) error
 	bytes() (int64, error)
 	since(after uint64, visit func(sequence uint64, entry []byte) bool) error
 	close() error
 }
+
+// visitor is told of keys in order. The size is that of the value, which may be read during the visit only.
+type visitor func(key string, size int64, value func() ([]byte, error)) (more bool, err error)
 
 // Store is one gadget's storage. Its methods may be called from several goroutines.
 type Store struct {
@@ -30,8 +32,10 @@ type Store struct {
 	mu      sync.Mutex
 	overlay overlay
 	queue   []*pending
-	number  uint64 // of the last turn applied
-	total   int64  // keys and values, pending turns included
+	writing []*pending // on their way to the backend
+	number  uint64     // of the last turn applied
+	stored  int64      // keys and values in the backend
+	total   int64      // keys and values, pending turns included
 	commits int64
 	err     error // why the store takes no more work; nil while it does
 	closing bool
@@ -52,8 +56,10 @@ type pending struct {
 
 // Commit is the future of a turn.
 type Commit struct {
-	done chan struct{}
-	err  error
+	store  *Store
+	number uint64
+	done   chan struct{}
+	err    error
 }
 
 // Wait returns nil once the turn is durable, or why it failed. It may be called many times.
@@ -74,6 +80,10 @@ func (c *Commit) Wait(ctx context.Context) error {
 // Done is closed once the turn is durable or has failed.
 func (c *Commit) Done() <-chan struct{} { return c.done }
 
+// Drop takes the turn and all later ones back, unless they are already on their way to the disk: Wait returns
+// ErrDropped for them, and the store goes on as if they had never been applied.
+func (c *Commit) Drop() { c.store.drop(c.number) }
+
 func (c *Commit) settle(err error) {
 	c.err = err
 	close(c.done)
@@ -85,6 +95,7 @@ func newStore(b backend, o *Options) *Store {
 		s.quota = o.Quota
 	}
 	s.total, s.err = b.bytes()
+	s.stored = s.total
 	go s.write()
 	return s
 }
@@ -112,13 +123,15 @@ func (s *Store) List(o ListOptions) ([]Entry, error) {
 	if s.err != nil {
 		return nil, s.closedLocked()
 	}
-	m := merge{overlay: &s.overlay, keys: s.overlay.within(o.span(), o.Reverse), reverse: o.Reverse, limit: o.Limit}
+	m := merge{overlay: &s.overlay, keys: s.overlay.within(o.span()), reverse: o.Reverse, limit: o.Limit, maxBytes: o.MaxBytes}
 	if s.overlay.cleared == 0 {
 		if err := s.backend.scan(o.span(), o.Reverse, m.visit); err != nil {
 			return nil, err
 		}
 	}
-	m.rest()
+	if err := m.take(func(string) bool { return true }); err != nil {
+		return nil, err
+	}
 	return m.entries, nil
 }
 
@@ -128,7 +141,7 @@ func (s *Store) List(o ListOptions) ([]Entry, error) {
 func (s *Store) Apply(t Turn, entry []byte) *Commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &Commit{done: make(chan struct{})}
+	c := &Commit{store: s, done: make(chan struct{})}
 	if s.err != nil || s.closing {
 		c.settle(s.closedLocked())
 		return c
@@ -140,11 +153,33 @@ func (s *Store) Apply(t Turn, entry []byte) *Commit {
 		return c
 	}
 	s.number++
-	s.total = total
+	s.total, c.number = total, s.number
 	s.overlay.add(s.number, t)
 	s.queue = append(s.queue, &pending{t, entry, s.number, total, c})
 	s.wake()
 	return c
+}
+
+// drop takes back the turns from a number on that the writer has not taken.
+func (s *Store) drop(from uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := slices.IndexFunc(s.queue, func(p *pending) bool { return p.number >= from })
+	if from == 0 || k < 0 { // a turn that was refused has no number
+		return
+	}
+	dropped := s.queue[k:]
+	s.queue = s.queue[:k:k]
+	s.overlay, s.total = overlay{}, s.stored
+	for _, left := range [][]*pending{s.writing, s.queue} {
+		for _, p := range left {
+			s.overlay.add(p.number, p.turn)
+			s.total = p.total
+		}
+	}
+	for _, p := range dropped {
+		p.commit.settle(fmt.Errorf("storage: %w", ErrDropped))
+	}
 }
 
 // weighLocked checks the turn's keys and returns the total size after it.
@@ -257,26 +292,36 @@ func validKey(key string) bool { return key != "" && len(key) <= MaxKey }
 
 // merge lays the overlay's keys over the backend's during one List.
 type merge struct {
-	overlay *overlay
-	keys    []string // overlaid keys not yet listed
-	reverse bool
-	limit   int
-	entries []Entry
+	overlay  *overlay
+	keys     []string // overlaid keys not yet listed, sorted
+	reverse  bool
+	limit    int
+	maxBytes int64
+	size     int64
+	entries  []Entry
 }
 
 func (m *merge) full() bool { return m.limit > 0 && len(m.entries) >= m.limit }
 
+// next returns the overlaid key that comes next.
+func (m *merge) next() string {
+	if m.reverse {
+		return m.keys[len(m.keys)-1]
+	}
+	return m.keys[0]
+}
+
 // visit takes the backend's next key.
-func (m *merge) visit(key string, value func() ([]byte, error)) (bool, error) {
-	for len(m.keys) > 0 && !m.full() && (m.keys[0] < key) != m.reverse && m.keys[0] != key {
-		m.take()
+func (m *merge) visit(key string, size int64, value func() ([]byte, error)) (bool, error) {
+	if err := m.take(func(k string) bool { return k != key && (k < key) != m.reverse }); err != nil || m.full() {
+		return false, err
 	}
-	if m.full() {
-		return false, nil
+	if len(m.keys) > 0 && m.next() == key {
+		err := m.take(func(k string) bool { return k == key })
+		return !m.full(), err
 	}
-	if len(m.keys) > 0 && m.keys[0] == key {
-		m.take()
-		return !m.full(), nil
+	if err := m.weigh(key, size); err != nil {
+		return false, err
 	}
 	v, err := value()
 	if err != nil {
@@ -286,17 +331,32 @@ func (m *merge) visit(key string, value func() ([]byte, error)) (bool, error) {
 	return !m.full(), nil
 }
 
-// rest takes the overlaid keys after the backend's last.
-func (m *merge) rest() {
-	for len(m.keys) > 0 && !m.full() {
-		m.take()
+// take takes the next overlaid keys, as long as they are wanted.
+func (m *merge) take(wanted func(key string) bool) error {
+	for len(m.keys) > 0 && !m.full() && wanted(m.next()) {
+		key := m.next()
+		if m.reverse {
+			m.keys = m.keys[:len(m.keys)-1]
+		} else {
+			m.keys = m.keys[1:]
+		}
+		w := m.overlay.writes[key]
+		if w.delete {
+			continue
+		}
+		if err := m.weigh(key, int64(len(w.value))); err != nil {
+			return err
+		}
+		m.entries = append(m.entries, Entry{key, bytes.Clone(w.value)})
 	}
+	return nil
 }
 
-func (m *merge) take() {
-	w := m.overlay.writes[m.keys[0]]
-	if !w.delete {
-		m.entries = append(m.entries, Entry{m.keys[0], bytes.Clone(w.value)})
+// weigh counts an entry before it is read.
+func (m *merge) weigh(key string, size int64) error {
+	m.size += int64(len(key)) + size + EntryCost
+	if m.maxBytes > 0 && m.size > m.maxBytes {
+		return fmt.Errorf("storage: %w", ErrTooLarge)
 	}
-	m.keys = m.keys[1:]
+	return nil
 }

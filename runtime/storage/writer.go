@@ -30,7 +30,7 @@ func (s *Store) ended() bool {
 func (s *Store) commitQueue() bool {
 	s.mu.Lock()
 	batch := s.queue
-	s.queue = nil
+	s.queue, s.writing = nil, batch
 	s.mu.Unlock()
 	if len(batch) == 0 {
 		return false
@@ -41,8 +41,10 @@ func (s *Store) commitQueue() bool {
 	s.writes.Unlock()
 
 	s.mu.Lock()
+	s.writing = nil
 	if err == nil {
 		s.commits++
+		s.stored = last.total
 		s.overlay.drop(last.number)
 	} else {
 		batch = append(batch, s.queue...)

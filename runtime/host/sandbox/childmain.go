@@ -51,6 +51,7 @@ type Options struct {
 // environment, no core file, no file of any size to write, and few descriptors; WebAssembly is the wall there.
 func Main(build string, options Options) int {
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
+	debug.SetMemoryLimit(softMemory)
 	link, err := inherited()
 	if err != nil {
 		return 2
@@ -102,7 +103,8 @@ func (b *box) serve(in *bufio.Reader) int {
 		}
 		switch f.Kind {
 		case wire.Ping:
-			b.out.Put(wire.Pack(wire.Pong, 0).Done())
+			u := &wire.Unpacker{B: f.Body}
+			b.out.Put(wire.Pack(wire.Pong, 0).Uint(u.Uint()).Done())
 			continue
 		case wire.Probe:
 			go func() { b.out.Put(wire.PackAttempts(walls.Probe())) }()

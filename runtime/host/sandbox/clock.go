@@ -12,6 +12,7 @@ import (
 type turnClock struct {
 	soft, hard  time.Time
 	limit       time.Duration // what a turn may run; the deadlines move, this does not
+	patience    time.Duration // what a turn may still wait for the kernel with the clock standing still
 	interrupted bool          // the soft deadline has struck
 }
 
@@ -23,7 +24,19 @@ func (t *turnClock) tooLong() string {
 // begin starts the clock of a turn.
 func (v *vm) begin(soft, hard time.Duration) {
 	now := time.Now()
-	v.turn = turnClock{soft: now.Add(soft), hard: now.Add(hard), limit: min(soft, hard)}
+	v.turn = turnClock{soft: now.Add(soft), hard: now.Add(hard), limit: min(soft, hard), patience: patience * hard}
+}
+
+// patience is how many times its hard deadline a turn may wait for the kernel; with the time that it runs, a turn that
+// keeps asking lasts four times its hard deadline at most.
+const patience = 3
+
+// waited gives back time that the guest waited for the kernel, but not what the kernel did for it meanwhile, and only
+// so much of it in one turn.
+func (t *turnClock) waited(d, cost time.Duration) {
+	d = min(max(0, d-cost), t.patience)
+	t.patience -= d
+	t.pause(d)
 }
 
 // pause gives back time that the guest did not run.

@@ -6,6 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// softMemory bounds the Go heap of the child, softly: the nearer it comes, the more often it is collected. The memories
+// of the gadgets are not part of it.
+const softMemory = 512 << 20
+
 // mapping is a start image in a sealed file without a name.
 type mapping struct {
 	file *os.File

@@ -4,6 +4,10 @@ package sandbox
 
 import "errors"
 
+// softMemory bounds the Go heap of the child, softly: the nearer it comes, the more often it is collected. The memories
+// of the gadgets are part of it.
+const softMemory = 3 << 30
+
 // mapping does not exist here: start images are copied.
 type mapping struct{}
 

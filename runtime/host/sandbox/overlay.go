@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolshed/runtime/host/wire"
 	"toolshed/runtime/storage"
 )
 
@@ -12,7 +13,15 @@ type overlay struct {
 	cleared bool
 	writes  map[string]*storage.Write
 	order   []string // keys in the order of their first write
-	size    int
+	size    int      // bytes of keys and values, and the cost of each write
+}
+
+// next returns the size after a write, and whether it would be one too many.
+func (o *overlay) next(w storage.Write) (size int, full bool) {
+	if was := o.writes[w.Key]; was != nil {
+		return o.size + len(w.Value) - len(was.Value), false
+	}
+	return o.size + len(w.Key) + len(w.Value) + wire.WriteCost, len(o.order) >= wire.MaxWrites
 }
 
 // find returns the turn's own value of a key; known is false if only the kernel can tell.
@@ -27,14 +36,13 @@ func (o *overlay) set(w storage.Write) {
 	if o.writes == nil {
 		o.writes = map[string]*storage.Write{}
 	}
+	o.size, _ = o.next(w)
 	if was := o.writes[w.Key]; was != nil {
-		o.size += len(w.Value) - len(was.Value)
 		*was = w
 		return
 	}
 	o.writes[w.Key] = &w
 	o.order = append(o.order, w.Key)
-	o.size += len(w.Key) + len(w.Value)
 }
 
 func (o *overlay) clear() { *o = overlay{cleared: true} }
@@ -44,7 +52,11 @@ func (o *overlay) empty() bool { return !o.cleared && len(o.order) == 0 }
 // widen returns the options for asking the kernel, so that enough entries are left after the turn's own removals.
 func (o *overlay) widen(l storage.ListOptions) storage.ListOptions {
 	if l.Limit > 0 {
-		l.Limit += len(o.order)
+		for _, key := range o.order {
+			if o.writes[key].Delete && inList(l, key) {
+				l.Limit++
+			}
+		}
 	}
 	return l
 }

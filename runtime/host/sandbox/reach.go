@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"time"
 	"unicode/utf8"
@@ -12,14 +13,17 @@ import (
 
 // A worker is the hostSide of its vm: this is all that a guest can reach.
 
-// ask asks the kernel and waits; the guest's clock stands still meanwhile.
+// ask asks the kernel and waits; the guest's clock stands still meanwhile, except for what the kernel does for it.
 func (w *worker) ask(p *wire.Packer) (*wire.Unpacker, error) {
 	from := time.Now()
+	if from.After(w.vm.turn.soft) { // the engine does not ask in time: a call is one step to it, however long it takes
+		return nil, errors.New("the call was interrupted: " + w.vm.turn.tooLong())
+	}
 	w.box.out.PutSlow(p.Done(), maxQueued)
 	select {
 	case body := <-w.answers:
-		w.vm.turn.pause(time.Since(from))
 		u := &wire.Unpacker{B: body}
+		w.vm.turn.waited(time.Since(from), time.Duration(u.Uint()))
 		if text := u.Text(); text != "" {
 			return nil, errors.New(text)
 		}
@@ -63,31 +67,45 @@ func (w *worker) list(o storage.ListOptions) ([]storage.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		for n := u.Count(); n > 0; n-- {
+		for n := u.CountOf(2, math.MaxInt); n > 0; n-- {
 			below = append(below, storage.Entry{Key: u.Text(), Value: u.Bytes()})
 		}
 		if u.Err != nil {
 			return nil, u.Err
 		}
 	}
-	return w.over.merge(o, below), nil
+	list, size := w.over.merge(o, below), 0
+	for _, e := range list {
+		if size += len(e.Key) + len(e.Value) + storage.EntryCost; size > wire.MaxList {
+			return nil, wire.ErrList
+		}
+	}
+	return list, nil
 }
 
 func (w *worker) put(key, value string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	if w.over.size+w.said+len(key)+len(value) > wire.MaxTurn {
-		return errors.New("too much is written in one turn")
+	return w.write(storage.Write{Key: key, Value: []byte(value)})
+}
+
+// write adds a write to the turn, within its bounds.
+func (w *worker) write(wr storage.Write) error {
+	switch size, full := w.over.next(wr); {
+	case full:
+		return fmt.Errorf("a turn may write or remove at most %d keys: do the rest in another call", wire.MaxWrites)
+	case size+w.said > wire.MaxTurn:
+		return fmt.Errorf("a turn may write at most %d MiB: do the rest in another call", wire.MaxTurn>>20)
 	}
-	w.over.set(storage.Write{Key: key, Value: []byte(value)})
+	w.over.set(wr)
 	return nil
 }
 
 func (w *worker) remove(key string) (bool, error) {
 	_, found, err := w.get(key)
 	if err == nil && found {
-		w.over.set(storage.Write{Key: key, Delete: true})
+		err = w.write(storage.Write{Key: key, Delete: true})
 	}
 	return found, err
 }
@@ -99,7 +117,7 @@ func (w *worker) clear() error {
 
 func (w *worker) send(text string) error {
 	w.said += len(text)
-	if len(text) > wire.MaxMessage || w.over.size+w.said > wire.MaxTurn || len(w.messages) >= wire.MaxHeldN {
+	if len(text) > wire.MaxMessage || w.over.size+w.said > wire.MaxTurn || len(w.messages) >= wire.MaxMessages {
 		return wire.Fail(wire.KindProtocol, "the gadget said more than it may")
 	}
 	w.messages = append(w.messages, text)
@@ -112,7 +130,8 @@ func (w *worker) log(lvl, text string) error {
 		from := time.Now()
 		w.box.out.PutSlow(wire.Pack(wire.Log, w.id).Text(wire.Level(lvl)).Text(wire.Clip(text, wire.MaxLine)).Uint(uint64(dropped)).Done(),
 			maxQueued)
-		w.vm.turn.pause(time.Since(from))
+		w.vm.turn.waited(time.Since(from), 0)
+		w.logged = true
 	}
 	return nil
 }

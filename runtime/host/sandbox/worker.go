@@ -50,6 +50,7 @@ type worker struct {
 	wakeAt   time.Time
 	gate     wire.LineGate
 	starting bool
+	logged   bool // a line of this turn waits at the kernel
 }
 
 func newWorker(b *box, id uint32, body []byte) (*worker, error) {
@@ -58,10 +59,10 @@ func newWorker(b *box, id uint32, body []byte) (*worker, error) {
 		answers: make(chan []byte, 1), stopped: make(chan struct{})}
 	w.gadget = u.Text()
 	w.limits = wire.Limits{Memory: u.Int(), Soft: time.Duration(u.Int()), Hard: time.Duration(u.Int())}
-	for n := u.Count(); n > 0; n-- {
+	for n := u.Count(); n > 0 && u.Err == nil; n-- {
 		w.bindings = append(w.bindings, u.Text())
 	}
-	for n := u.Count(); n > 0; n-- {
+	for n := u.Count(); n > 0 && u.Err == nil; n-- {
 		name := u.Text()
 		w.files[name] = u.Bytes()
 	}
@@ -353,7 +354,7 @@ func (w *worker) endTurn() error {
 		}
 	}
 	n := w.over.size + w.said + len(w.messages)*wire.MessageCost
-	if w.over.empty() && len(w.messages) == 0 && w.dealt < silentBytes {
+	if w.over.empty() && len(w.messages) == 0 && !w.logged && w.dealt < silentBytes {
 		return nil // the next turn tells
 	}
 	p := wire.Pack(wire.Turn, w.id).Uint(uint64(w.dealt)).Bool(w.over.cleared).Uint(uint64(len(w.over.order)))
@@ -365,7 +366,7 @@ func (w *worker) endTurn() error {
 	for _, m := range w.messages {
 		p.Text(m)
 	}
-	w.over, w.messages, w.said, w.dealt = overlay{}, nil, 0, 0
+	w.over, w.messages, w.said, w.dealt, w.logged = overlay{}, nil, 0, 0, false
 	w.mu.Lock()
 	w.unacked += n
 	w.unackedN++

@@ -10,22 +10,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"math"
 )
 
 // Version is the version of the frames; both ends must have the same.
-const Version = 1
+const Version = 2
 
 // Bounds of the protocol, the same on both sides.
 const (
 	MaxMessage  = 32 << 20         // one Cap'n Web message
-	MaxTurn     = 64 << 20         // writes and messages of one turn
+	MaxTurn     = 64 << 20         // messages of one turn, and its writes with their cost
 	MaxFrame    = MaxTurn + 16<<20 // one frame
 	MaxBacklog  = 64 << 20         // bytes of messages that wait for one instance
 	MaxUnacked  = 32 << 20         // bytes of turns that an instance may have sent ahead of the kernel
-	MessageCost = 256              // counted for each message besides its bytes
 	MaxUnackedN = 512              // the same in turns
-	MaxHeldN    = 1 << 14          // frames of one instance that wait, and messages of one turn
+	MessageCost = 256              // counted for each message besides its bytes
+	MaxMessages = 1 << 14          // messages of one turn
+	WriteCost   = 200              // counted for each write besides its bytes
+	MaxWrites   = 50_000           // writes of one turn
+	MaxHeldN    = 1 << 14          // frames of one instance that wait
+	MaxOutbox   = 128 << 20        // bytes that the kernel keeps for a child that does not read
+	MaxReport   = 64 << 10         // bytes of a Report
+	MaxAttempts = 64               // attempts in it
 )
 
 // Kinds of frames, kernel to child.
@@ -33,9 +39,9 @@ const (
 	Hello   = iota + 1 // version, build, options
 	Start              // a Spec
 	Deliver            // one message
-	Answer             // to Ask
+	Answer             // to Ask: what it cost, an error or none, the result
 	Stop               // close the instance
-	Ping               // to the child itself
+	Ping               // a number; to the child itself
 	Ack                // turns and bytes that the kernel is done with
 	Probe              // try what must be refused
 )
@@ -48,8 +54,8 @@ const (
 	Turn                // writes and messages of one turn
 	Ask                 // get or list
 	Log                 // one console line
-	Pong
-	Report // of Probe
+	Pong                // the number of the Ping
+	Report              // of Probe
 )
 
 // Frame is one frame: its kind, the instance it is about (0: the child itself) and its contents.
@@ -172,9 +178,13 @@ func (u *Unpacker) Int() int64 {
 }
 
 // Count reads the number of things that take at least one byte each.
-func (u *Unpacker) Count() int {
+func (u *Unpacker) Count() int { return u.CountOf(1, math.MaxInt) }
+
+// CountOf reads the number of things, at most most, that take at least size bytes each. No more is believed than the
+// bytes that are left can hold.
+func (u *Unpacker) CountOf(size, most int) int {
 	n := u.Uint()
-	if n > uint64(len(u.B)) {
+	if n > uint64(len(u.B)/size) || n > uint64(most) {
 		u.Err, u.B = ErrFrame, nil
 		return 0
 	}
@@ -198,131 +208,5 @@ func (u *Unpacker) Text() string { return string(u.Bytes()) }
 // Bool reads a truth value.
 func (u *Unpacker) Bool() bool { return u.Uint() != 0 }
 
-// Outbox writes frames in order from a goroutine of its own, so that nobody who sends waits for the other end.
-type Outbox struct {
-	w     io.Writer
-	mu    sync.Mutex
-	room  *sync.Cond // signalled when the queue was taken or the Outbox closed
-	queue [][]byte
-	bytes int
-	busy  bool // somebody is writing
-	wake  chan struct{}
-	done  chan struct{} // closed by close or a failed write
-	once  sync.Once
-}
-
-// NewOutbox returns an outbox that writes to w until Close or a failed write.
-func NewOutbox(w io.Writer) *Outbox {
-	o := &Outbox{w: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	o.room = sync.NewCond(&o.mu)
-	go o.run()
-	return o
-}
-
-// Put queues a frame and never blocks.
-func (o *Outbox) Put(frame []byte) {
-	o.mu.Lock()
-	o.queue = append(o.queue, frame)
-	o.bytes += len(frame)
-	o.mu.Unlock()
-	Signal(o.wake)
-}
-
-// signal wakes whoever waits on a channel of capacity one.
-func Signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// PutSlow is for senders that may wait: it writes the frame itself if nothing is queued before it, and otherwise
-// queues it, after waiting until less than limit bytes are queued or the Outbox is closed.
-func (o *Outbox) PutSlow(frame []byte, limit int) {
-	o.mu.Lock()
-	for o.bytes >= limit && !o.Closed() {
-		o.room.Wait()
-	}
-	if o.busy || len(o.queue) > 0 {
-		o.mu.Unlock()
-		o.Put(frame)
-		return
-	}
-	o.busy = true
-	o.mu.Unlock()
-	if _, err := o.w.Write(frame); err != nil {
-		o.Close()
-	}
-	o.rest()
-}
-
-// rest ends somebody's writing and lets the goroutine write what was queued meanwhile.
-func (o *Outbox) rest() {
-	o.mu.Lock()
-	o.busy = false
-	more := len(o.queue) > 0
-	o.mu.Unlock()
-	if more {
-		Signal(o.wake)
-	}
-}
-
-// Closed tells whether Close was called or a write failed.
-func (o *Outbox) Closed() bool {
-	select {
-	case <-o.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// Close drops what is queued and lets nobody wait any more. It does not close the writer.
-func (o *Outbox) Close() {
-	o.once.Do(func() {
-		close(o.done)
-		o.mu.Lock()
-		o.room.Broadcast()
-		o.mu.Unlock()
-	})
-}
-
-func (o *Outbox) run() {
-	defer o.Close()
-	for {
-		select {
-		case <-o.wake:
-		case <-o.done:
-			return
-		}
-		o.mu.Lock()
-		if o.busy || len(o.queue) == 0 {
-			o.mu.Unlock()
-			continue // whoever is writing wakes us
-		}
-		queue := o.queue
-		o.queue, o.bytes, o.busy = nil, 0, true
-		o.room.Broadcast()
-		o.mu.Unlock()
-		if !o.writeAll(queue) {
-			return
-		}
-		o.rest()
-	}
-}
-
-// writeAll writes frames, small ones together.
-func (o *Outbox) writeAll(queue [][]byte) bool {
-	for len(queue) > 0 {
-		b := queue[0]
-		queue = queue[1:]
-		for len(queue) > 0 && len(b)+len(queue[0]) <= 64<<10 {
-			b = append(b, queue[0]...)
-			queue = queue[1:]
-		}
-		if _, err := o.w.Write(b); err != nil {
-			return false
-		}
-	}
-	return true
-}
+// End tells whether all was read, and nothing was malformed.
+func (u *Unpacker) End() bool { return u.Err == nil && len(u.B) == 0 }

@@ -49,19 +49,27 @@ type Attempt struct {
 	Detail  string // the error, or what was got
 }
 
+// PackAttempts makes a Report.
 func PackAttempts(attempts []Attempt) []byte {
 	p := Pack(Report, 0).Uint(uint64(len(attempts)))
 	for _, a := range attempts {
-		p.Text(a.Name).Bool(a.Refused).Text(a.Detail)
+		p.Text(a.Name).Bool(a.Refused).Text(Clip(a.Detail, MaxReport/MaxAttempts/2))
 	}
 	return p.Done()
 }
 
-func UnpackAttempts(b []byte) []Attempt {
+// UnpackAttempts reads a Report's body.
+func UnpackAttempts(b []byte) ([]Attempt, error) {
+	if len(b) > MaxReport {
+		return nil, ErrFrame
+	}
 	u := &Unpacker{B: b}
 	var out []Attempt
-	for n := u.Count(); n > 0 && u.Err == nil; n-- {
+	for n := u.CountOf(3, MaxAttempts); n > 0; n-- {
 		out = append(out, Attempt{u.Text(), u.Bool(), u.Text()})
 	}
-	return out
+	if !u.End() {
+		return nil, ErrFrame
+	}
+	return out, nil
 }

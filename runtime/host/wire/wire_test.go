@@ -57,7 +57,9 @@ func FuzzUnpacker(f *testing.F) {
 	f.Add(Pack(Turn, 1).Uint(3).Text("a").Done()[Head:])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		u := &Unpacker{B: b}
-		UnpackAttempts(b)
+		if a, err := UnpackAttempts(b); err == nil && len(a) > MaxAttempts {
+			t.Fatal(len(a))
+		}
 		for u.Err == nil && len(u.B) > 0 {
 			u.Uint()
 			u.Text()
@@ -121,6 +123,51 @@ func TestClip(t *testing.T) {
 		got := Clip(in, 4)
 		if got != want || !utf8.ValidString(got) {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// What is being written counts as waiting, and a frame is told of before it leaves, not when it is queued.
+func TestOutboxCounts(t *testing.T) {
+	r, w := io.Pipe()
+	defer r.Close()
+	o := NewOutbox(w)
+	defer o.Close()
+	left := make(chan int, 3)
+	total := 0
+	for k := range 3 {
+		total += 100_000
+		if n := o.PutThen(Pack(Log, uint32(k)).Bytes(make([]byte, 100_000)).Done()[:100_000], func() { left <- k }); n != total {
+			t.Fatal(n, total)
+		}
+	}
+	if k := <-left; k != 0 {
+		t.Fatal(k)
+	}
+	select {
+	case k := <-left:
+		t.Fatal(k, "left while the one before it is being written")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if _, err := io.ReadFull(r, make([]byte, 250_000)); err != nil {
+		t.Fatal(err)
+	}
+	if n := o.Put(make([]byte, 10)); n != 100_010 {
+		t.Fatal(n)
+	}
+}
+
+// A count is believed only as far as the bytes after it reach.
+func TestCountOf(t *testing.T) {
+	for _, c := range []struct {
+		n          uint64
+		left       int
+		size, most int
+		ok         bool
+	}{{3, 9, 3, 10, true}, {4, 9, 3, 10, false}, {3, 9, 3, 2, false}, {1 << 63, 9, 1, 10, false}, {0, 0, 3, 0, true}} {
+		u := &Unpacker{B: append(Pack(0, 0).Uint(c.n).B[Head:], make([]byte, c.left)...)}
+		if n := u.CountOf(c.size, c.most); (u.Err == nil) != c.ok || c.ok && n != int(c.n) {
+			t.Errorf("%+v: %d %v", c, n, u.Err)
 		}
 	}
 }
