@@ -66,6 +66,7 @@ dialog textarea { width: 100%; min-height: 220px; padding: 10px 12px; border: 1p
 dialog footer { display: flex; gap: 8px; align-items: center; color: var(--muted); font-size: 12px; } dialog footer span { flex: 1; }
 .primary { background: var(--accent); color: var(--on-accent); font-weight: 550; padding: 6px 14px; } .primary:hover { background: color-mix(in srgb, var(--accent) 88%, var(--ink)); }
 .prose { min-height: 60px; overflow-wrap: anywhere; } .prose > :first-child { margin-top: 0; }
+.prose ul, .prose ol { padding-left: 20px; }
 .prose a, .card a { color: var(--accent); } .prose pre { padding: 10px 12px; border-radius: 6px; background: var(--page); overflow-x: auto; }
 code { font: 400 12px ui-monospace, Menlo, Consolas, monospace; } .prose blockquote { margin: 0; padding-left: 12px; border-left: 3px solid var(--line); color: var(--muted); }
 .task { list-style: none; margin-left: -18px; } .task label { display: flex; gap: 8px; align-items: baseline; } input[type=checkbox] { accent-color: var(--accent); }
