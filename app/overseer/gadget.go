@@ -127,8 +127,10 @@ func (g *gadget) live(ctx context.Context, r *run) {
 	defer r.stop()
 	g.workspace.kernel.Changed()
 	err := g.serve(ctx, r)
-	r.reject(err) // only the first settling counts: calls that still wait fail with the reason
 	g.end(r, err)
+	// Calls that still wait fail with the reason, which whoever hears of it finds in the gadget's state already. Only the
+	// first settling counts: where the instance ran, this does nothing.
+	r.reject(err)
 	g.workspace.kernel.Changed()
 }
 
