@@ -71,6 +71,7 @@ test: setup-test build check unit race page-test e2e window-test
 	@echo "counts: $(COUNTS_test)"
 
 prove: COUNTS := $(COUNTS_prove)
+prove: TEST_FLAGS := -timeout 3h
 prove: setup-test build check unit race page-test e2e window-test
 	@echo "counts: $(COUNTS_prove)"
 
