@@ -51,6 +51,10 @@ func split(wasm []byte) ([]section, error) {
 			break
 		}
 		if id == secCustom {
+			c := &reader{b: body}
+			if c.name(); c.err != nil {
+				return nil, c.err
+			}
 			continue
 		}
 		if int(id) >= len(order) {
