@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -304,7 +305,8 @@ func accepted(t testing.TB, r wazero.Runtime, wasm []byte) bool {
 	return true
 }
 
-// withoutCustom drops the custom sections: the pass does so too, and the runtime has opinions about their contents.
+// withoutCustom drops the custom sections that have a name: the pass does so too, and the runtime has opinions about
+// their contents.
 func withoutCustom(wasm []byte) []byte {
 	if len(wasm) < 8 {
 		return wasm
@@ -316,12 +318,18 @@ func withoutCustom(wasm []byte) []byte {
 			return append(out, rest...)
 		}
 		end := 1 + k + int(n)
-		if rest[0] != 0 {
+		if rest[0] != 0 || !named(rest[1+k:end]) {
 			out = append(out, rest[:end]...)
 		}
 		rest = rest[end:]
 	}
 	return out
+}
+
+// named tells whether a custom section begins with its name, as the core specification asks.
+func named(section []byte) bool {
+	n, k := binary.Uvarint(section)
+	return k > 0 && k <= 5 && n <= uint64(len(section)-k) && utf8.Valid(section[k:k+int(n)])
 }
 
 // check is the property of Instrument: no panic; what it lets through is accepted by the runtime exactly if the
