@@ -332,6 +332,9 @@ func (i *Instance) turn(u *wire.Unpacker) bool {
 	r.lines = i.takeLines()
 	if t.Clear || len(t.Writes) > 0 {
 		r.commit = i.spec.Storage.Apply(t, nil)
+		if answersEarly {
+			r.commit = nil
+		}
 	}
 	i.pass(r)
 	return true
