@@ -76,7 +76,8 @@ prove: setup-test build check unit race page-test e2e window-test
 	@echo "counts: $(COUNTS_prove)"
 
 bench: build
-	build/bin/toolshed bench
+	@cd build/bench && npm ci --silent --no-audit --no-fund
+	build/bin/toolshed bench --modules build/bench/node_modules
 
 attack: setup-test build
 	build/window-test.sh attack

@@ -73,6 +73,8 @@ type invocation struct {
 
 	blueprint, title, workspace string // new
 	port                        int    // serve
+	only, modules               string // bench
+	side                        int
 }
 
 // usageError is a command that was not understood.

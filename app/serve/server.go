@@ -192,7 +192,7 @@ func (s *Server) pipe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn.SetReadLimit(maxMessage)
-	err = s.api.Serve(s.ctx, newSocket(conn))
+	err = s.api.Serve(s.ctx, NewTransport(conn))
 	if err != nil && !errors.Is(err, io.EOF) && s.ctx.Err() == nil {
 		s.log.Warn("a page's connection ended", "error", err)
 	}

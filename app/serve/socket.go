@@ -19,16 +19,17 @@ const (
 // errSlow means that the page does not read what it is sent.
 var errSlow = errors.New("serve: the page does not take what it is sent")
 
-// socket is a page's WebSocket as a capnweb.Transport: one text message for each frame.
-type socket struct {
+// Transport is a WebSocket as a capnweb.Transport: one text message for each frame.
+type Transport struct {
 	conn *websocket.Conn
 	once sync.Once
 }
 
-func newSocket(conn *websocket.Conn) *socket { return &socket{conn: conn} }
+// NewTransport takes over the connection: Close closes it.
+func NewTransport(conn *websocket.Conn) *Transport { return &Transport{conn: conn} }
 
 // Send sends a frame and waits until the system has taken it, for writeTimeout at most: then the page is given up.
-func (s *socket) Send(frame []byte) error {
+func (s *Transport) Send(frame []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
 	err := s.conn.Write(ctx, websocket.MessageText, frame)
@@ -42,7 +43,7 @@ func (s *socket) Send(frame []byte) error {
 }
 
 // Receive returns the next frame; io.EOF when the page has gone.
-func (s *socket) Receive(ctx context.Context) ([]byte, error) {
+func (s *Transport) Receive(ctx context.Context) ([]byte, error) {
 	kind, frame, err := s.conn.Read(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -58,7 +59,7 @@ func (s *socket) Receive(ctx context.Context) ([]byte, error) {
 }
 
 // Close closes the connection. It may be called twice.
-func (s *socket) Close(reason error) {
+func (s *Transport) Close(reason error) {
 	s.once.Do(func() {
 		status, text := websocket.StatusGoingAway, "Toolshed is closing"
 		if errors.Is(reason, errSlow) {

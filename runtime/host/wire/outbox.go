@@ -8,6 +8,7 @@ import (
 // Outbox writes frames in order from a goroutine of its own, so that nobody who sends waits for the other end.
 type Outbox struct {
 	w     io.Writer
+	now   func([]byte) (rest []byte) // writes what can be written without waiting; nil: that is unknown
 	mu    sync.Mutex
 	room  *sync.Cond // signalled when something was written or the Outbox closed
 	queue []letter
@@ -26,7 +27,7 @@ type letter struct {
 
 // NewOutbox returns an outbox that writes to w until Close or a failed write.
 func NewOutbox(w io.Writer) *Outbox {
-	o := &Outbox{w: w, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	o := &Outbox{w: w, now: writeNow(w), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	o.room = sync.NewCond(&o.mu)
 	go o.run()
 	return o
@@ -35,11 +36,28 @@ func NewOutbox(w io.Writer) *Outbox {
 // Put queues a frame, never blocks, and returns how many bytes wait.
 func (o *Outbox) Put(frame []byte) int { return o.PutThen(frame, nil) }
 
-// PutThen is Put, and calls the function just before the frame is written.
+// PutThen is Put, and calls the function just before the frame is written. What the system takes at once is written by
+// the caller, which saves waking the goroutine.
 func (o *Outbox) PutThen(frame []byte, leaving func()) int {
 	o.mu.Lock()
-	o.queue = append(o.queue, letter{frame, leaving})
-	o.bytes += len(frame)
+	if !o.busy && len(o.queue) == 0 && o.now != nil {
+		o.busy = true
+		o.mu.Unlock()
+		rest := o.now(letter{frame, leaving}.open())
+		o.mu.Lock()
+		o.busy = false
+		if len(rest) == 0 && len(o.queue) == 0 {
+			o.mu.Unlock()
+			return 0
+		}
+		if len(rest) > 0 {
+			o.queue = append([]letter{{frame: rest}}, o.queue...)
+			o.bytes += len(rest)
+		}
+	} else {
+		o.queue = append(o.queue, letter{frame, leaving})
+		o.bytes += len(frame)
+	}
 	n := o.bytes
 	o.mu.Unlock()
 	Signal(o.wake)
