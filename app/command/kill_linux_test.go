@@ -162,6 +162,9 @@ func (p *program) killChild() bool {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if parent, _ := strconv.Atoi(fields[1]); parent == p.cmd.Process.Pid {
 			killed = syscall.Kill(pid, syscall.SIGKILL) == nil || killed
+			if killed {
+				return true // another one may be starting already
+			}
 		}
 	}
 	return killed
