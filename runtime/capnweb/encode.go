@@ -13,6 +13,7 @@ import (
 // are pinned so that no release overtakes the message that names them.
 type encoder struct {
 	s        *Session // nil: stubs are refused
+	m        *Mapper  // set while the function of a map() is recorded
 	buf      []byte
 	before   int // bytes written elsewhere for the same message
 	exports  []int64
@@ -149,6 +150,8 @@ func (e *encoder) other(v any, depth int) error {
 		e.buf = append(appendString(append(e.buf, `["url",`...), string(v)), ']')
 	case Headers:
 		e.headers(v)
+	case *Expr:
+		return e.expr(v)
 	default:
 		if done, err := e.stream(v); done {
 			return err
@@ -158,6 +161,10 @@ func (e *encoder) other(v any, depth int) error {
 			return typeError("Cannot serialize value: a type that RPC does not carry")
 		}
 		if s, ok := c.(*Stub); ok {
+			if e.m != nil {
+				s.Dispose()
+				return typeError(textMapTarget)
+			}
 			defer s.Dispose()
 		}
 		return e.value(c, depth)
@@ -250,7 +257,7 @@ func (e *encoder) errorProps(props Object, depth int) []byte {
 		if f.Key == "name" || f.Key == "message" || f.Key == "stack" {
 			continue
 		}
-		sub := encoder{s: e.s, before: e.before + len(e.buf) + len(out)}
+		sub := encoder{s: e.s, m: e.m, before: e.before + len(e.buf) + len(out)}
 		if sub.value(f.Value, depth+1) != nil {
 			if e.s != nil {
 				sub.undo()
@@ -294,6 +301,9 @@ func (e *encoder) stub(st *Stub) error {
 	if h == hook(errDisposedStub) {
 		return plainError(textDisposedHook)
 	}
+	if e.m != nil {
+		return e.captured("import", h)
+	}
 	if id, ok := e.imported(h); ok {
 		e.reference("import", id)
 		return nil
@@ -303,11 +313,23 @@ func (e *encoder) stub(st *Stub) error {
 
 func (e *encoder) promise(p *Promise) error {
 	h := p.hook()
+	if e.m != nil {
+		return e.captured("pipeline", h)
+	}
 	if id, ok := e.imported(h); ok {
 		e.reference("pipeline", id)
 		return nil
 	}
 	return e.export("promise", h.get(nil, nil))
+}
+
+// captured writes a stub or promise used in the function of a map().
+func (e *encoder) captured(kind string, h hook) error {
+	id, err := e.m.capture(h)
+	if err == nil {
+		e.reference(kind, id)
+	}
+	return err
 }
 
 // imported tells whether h stands for something of this very peer, and pins it.

@@ -17,7 +17,7 @@ type counter struct {
 	live *atomic.Int64
 }
 
-func (c *counter) Call(_ context.Context, method string, args []any) (any, error) {
+func (c *counter) Call(ctx context.Context, method string, args []any) (any, error) {
 	switch method {
 	case "inc", "increment":
 		k := 1.0
@@ -28,8 +28,37 @@ func (c *counter) Call(_ context.Context, method string, args []any) (any, error
 		defer c.mu.Unlock()
 		c.n += k
 		return c.n, nil
+	case "twin":
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.live != nil {
+			c.live.Add(1)
+		}
+		return &counter{n: c.n, live: c.live}, nil
+	case "fail":
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return nil, &Error{Name: "RangeError", Message: "r" + partText(int(c.n))}
+	case "slow":
+		return soon(ctx, func() (any, error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.n, nil
+		}), nil
 	}
 	return nil, NoMethod(method)
+}
+
+// soon is the promise of what f returns a little later.
+func soon(ctx context.Context, f func() (any, error)) *Promise {
+	return Async(ctx, func(ctx context.Context) (any, error) {
+		select {
+		case <-time.After(3 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return f()
+	})
 }
 
 func (c *counter) Property(_ context.Context, name string) (any, error) {
@@ -41,16 +70,20 @@ func (c *counter) Property(_ context.Context, name string) (any, error) {
 	return Undefined{}, nil
 }
 
-func (c *counter) Dispose() { c.live.Add(-1) }
+func (c *counter) Dispose() {
+	if c.live != nil {
+		c.live.Add(-1)
+	}
+}
 
 // server is the object both sides of most tests talk to; its JavaScript twin is in
 // testdata/server.mjs.
 type server struct {
 	live    atomic.Int64 // counters alive
 	mu      sync.Mutex
-	kept    *Stub
 	ignored *Stream
 	order   []float64
+	state   serviceState
 }
 
 func (s *server) counter(n float64) *counter {
@@ -69,7 +102,11 @@ func arg[T any](args []any, i int) T {
 
 func (s *server) target() Target {
 	return &Table{Methods: s.methods(), Properties: map[string]func(context.Context) (any, error){
-		"env": func(context.Context) (any, error) { return NewStub(s.counter(100)), nil },
+		"held": func(context.Context) (any, error) { return NewStub(s.counter(100)), nil },
+		"bad":  func(context.Context) (any, error) { return nil, typeError("bad getter") },
+		"facts": func(context.Context) (any, error) {
+			return Object{{"deep", Object{{"x", 1}, {"list", []int{1, 2, 3}}}}}, nil
+		},
 	}}
 }
 
@@ -104,27 +141,17 @@ func (s *server) methods() Methods {
 			s.order = append(s.order, arg[float64](a, 0))
 			return len(s.order), nil
 		},
-		"keep": func(_ context.Context, a []any) (any, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if st := arg[*Stub](a, 0); st != nil {
-				s.kept = st.Dup()
-			}
-			return nil, nil
-		},
 		"slow": func(ctx context.Context, a []any) (any, error) {
 			var v any = Undefined{}
 			if len(a) > 0 {
 				v = a[0]
 			}
-			return Async(ctx, func(context.Context) (any, error) {
-				time.Sleep(5 * time.Millisecond)
-				return v, nil
-			}), nil
+			return soon(ctx, func() (any, error) { return v, nil }), nil
 		},
 	}
 	s.callers(m)
 	streamMethods(m)
+	s.service(m)
 	return m
 }
 
@@ -210,11 +237,7 @@ func newPair(t *testing.T, clientMain any) *pair {
 	t.Cleanup(func() {
 		defer cancel()
 		p.main.Dispose()
-		p.server.mu.Lock()
-		if p.server.kept != nil {
-			p.server.kept.Dispose()
-		}
-		p.server.mu.Unlock()
+		p.server.dropKept()
 		if p.client.Err() == nil && p.remote.Err() == nil {
 			p.checkLeaks()
 		}

@@ -129,6 +129,9 @@ func (s *Session) addPushed(x *export, c *charge) *export {
 	s.calls++
 	x.id, x.charge = s.nextPushed, c.retain()
 	s.exports[x.id] = x
+	if x.auto {
+		s.answering++
+	}
 	return x
 }
 

@@ -88,7 +88,7 @@ func TestProxy(t *testing.T) {
 	if v := c.await(c.far.Call(c.ctx, "square", 7)); v != 49.0 {
 		t.Fatalf("got %v", v)
 	}
-	if v := c.await(c.far.CallPath(c.ctx, []any{"env", "inc"}, []any{2})); v != 102.0 {
+	if v := c.await(c.far.CallPath(c.ctx, []any{"held", "inc"}, []any{2})); v != 102.0 {
 		t.Fatalf("got %v", v)
 	}
 	k := c.far.Call(c.ctx, "makeCounter", 1)
@@ -167,7 +167,7 @@ func TestForwarder(t *testing.T) {
 	defer back.Close()
 	far := back.Main()
 	defer far.Dispose()
-	if v := p.await(far.CallPath(p.ctx, []any{"env", "inc"}, []any{2})); v != 102.0 {
+	if v := p.await(far.CallPath(p.ctx, []any{"held", "inc"}, []any{2})); v != 102.0 {
 		t.Fatalf("got %v", v)
 	}
 	if v := p.await(far.Call(p.ctx, "callFn", Func(func(_ context.Context, a []any) (any, error) { return a[0], nil }))); v != 7.0 {

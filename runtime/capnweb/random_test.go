@@ -1,13 +1,16 @@
 package capnweb
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // program is a random sequence of calls, pipelined calls, callbacks and disposals. It is the
@@ -121,4 +124,41 @@ func TestRandomPrograms(t *testing.T) {
 	if n := local.live.Load(); n != 0 {
 		t.Errorf("%d local counters outlived their programs", n)
 	}
+}
+
+// TestOfficialRandomPrograms runs TOOLSHED_SEEDS programs (100) of testdata/programs.mjs with the
+// official client against the official server and against this peer. TOOLSHED_SEED=n repeats one.
+func TestOfficialRandomPrograms(t *testing.T) {
+	first, last := 1, 100
+	if n, err := strconv.Atoi(os.Getenv("TOOLSHED_SEEDS")); err == nil && n > 0 {
+		last = n
+	}
+	if n, err := strconv.Atoi(os.Getenv("TOOLSHED_SEED")); err == nil && n > 0 {
+		first, last = n, n
+	}
+	cmd := nodeFor(t, 30*time.Second+time.Duration(last-first)*50*time.Millisecond,
+		"random.mjs", goServer(t), strconv.Itoa(first), strconv.Itoa(last))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, stderr.String(), out)
+	}
+	programs := 0
+	for line := range strings.Lines(string(out)) {
+		var v struct {
+			Seed, Programs int
+			JS, Go, Leak   string
+		}
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		if programs = v.Programs; programs == 0 {
+			t.Errorf("seed %d\n js: %s\n go: %s\n leak: %s", v.Seed, v.JS, v.Go, v.Leak)
+		}
+	}
+	if programs != last-first+1 {
+		t.Errorf("%d programs ran, want %d", programs, last-first+1)
+	}
+	t.Logf("seeds %d to %d: %d programs", first, last, programs)
 }

@@ -59,6 +59,9 @@ type Session struct {
 
 	spare []any // for the parser
 
+	answering int           // pulls, and promises in answers, that are not answered yet
+	quiet     chan struct{} // made by Drain, closed when nothing is left to send
+
 	queue     [][]byte
 	queued    int
 	sending   bool
@@ -125,6 +128,41 @@ func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
+}
+
+// Drain waits until everything that the peer has asked for so far is answered and has been
+// handed to the transport. It returns the end of ctx or of the session.
+func (s *Session) Drain(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		if s.err != nil || s.drainedLocked() {
+			defer s.mu.Unlock()
+			return s.err
+		}
+		if s.quiet == nil {
+			s.quiet = make(chan struct{})
+		}
+		quiet := s.quiet
+		s.mu.Unlock()
+		select {
+		case <-quiet:
+		case <-s.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Session) drainedLocked() bool {
+	return s.answering == 0 && !s.sending && len(s.queue) == 0
+}
+
+// tellQuietLocked wakes Drain if it has nothing to wait for.
+func (s *Session) tellQuietLocked() {
+	if s.quiet != nil && s.drainedLocked() {
+		close(s.quiet)
+		s.quiet = nil
+	}
 }
 
 // Stats counts what is alive.
@@ -254,6 +292,7 @@ func (s *Session) flush() bool {
 		}
 	}
 	s.sending = false
+	s.tellQuietLocked()
 	closing := s.err != nil && !s.closeSent
 	s.closeSent = s.closeSent || closing
 	reason := s.err
@@ -321,6 +360,10 @@ func (s *Session) dropped(x *export) {
 func (s *Session) answer(x *export) {
 	pullThrough(x.hook, func(pl *payload, err error) {
 		s.sendResult(x, pl, err)
+		s.mu.Lock()
+		s.answering--
+		s.tellQuietLocked()
+		s.mu.Unlock()
 		if x.auto {
 			s.unexport(x.id)
 		}
@@ -391,6 +434,7 @@ func (s *Session) startAnswer(id int64) bool {
 	start := x != nil && !x.pulled
 	if start {
 		x.pulled = true
+		s.answering++
 	}
 	s.mu.Unlock()
 	if start {

@@ -58,10 +58,10 @@ func TestReturnedStub(t *testing.T) {
 
 func TestPropertyPathReachesAnObject(t *testing.T) {
 	p := newPair(t, nil)
-	if v := p.await(p.main.CallPath(p.ctx, []any{"env", "inc"}, []any{1})); v != 101.0 {
+	if v := p.await(p.main.CallPath(p.ctx, []any{"held", "inc"}, []any{1})); v != 101.0 {
 		t.Fatalf("got %v", v)
 	}
-	p.awaitError(p.main.CallPath(p.ctx, []any{"env", "nope"}, nil), "TypeError: 'env.nope' is not a function.")
+	p.awaitError(p.main.CallPath(p.ctx, []any{"held", "nope"}, nil), "TypeError: 'held.nope' is not a function.")
 	f := p.await(p.main.GetPath(p.ctx, []any{"square"})).(*Stub)
 	if v := p.await(f.Call(p.ctx, "", 3)); v != 9.0 {
 		t.Fatalf("a method read as a value gave %v", v)
@@ -98,10 +98,10 @@ func TestArgumentStubsEndWithTheCall(t *testing.T) {
 	if v := p.await(p.main.Call(p.ctx, "incrementCounter", p.server.counter(9))); v != 10.0 {
 		t.Fatalf("own counter: %v", v)
 	}
-	if v := p.await(p.main.Call(p.ctx, "keep", p.server.counter(50))); v != nil {
+	if v := p.await(p.main.Call(p.ctx, "keep", p.server.counter(50))); v != 1.0 {
 		t.Fatalf("keep gave %v", v)
 	}
-	if v := p.await(p.server.kept.Call(p.ctx, "inc")); v != 51.0 {
+	if v := p.await(p.server.state.kept[0].Call(p.ctx, "inc")); v != 51.0 {
 		t.Fatalf("kept stub: %v", v)
 	}
 }

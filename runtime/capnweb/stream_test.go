@@ -21,18 +21,6 @@ func chunksOf(end error, chunks ...any) *Stream {
 	})
 }
 
-// picky refuses the chunk "bad".
-type picky struct{}
-
-func (picky) Write(_ context.Context, chunk any) error {
-	if chunk == "bad" {
-		return typeError("bad chunk")
-	}
-	return nil
-}
-func (picky) Close(context.Context) error { return nil }
-func (picky) Abort(error)                 {}
-
 func streamMethods(m Methods) {
 	m["echoBlob"] = func(_ context.Context, a []any) (any, error) { return arg[Blob](a, 0), nil }
 	m["getStream"] = func(context.Context, []any) (any, error) {
@@ -44,7 +32,6 @@ func streamMethods(m Methods) {
 	m["getBrokenStream"] = func(context.Context, []any) (any, error) {
 		return chunksOf(&Error{Name: "RangeError", Message: "torn"}, "a"), nil
 	}
-	m["getWriter"] = func(context.Context, []any) (any, error) { return NewWriter(picky{}), nil }
 	m["sink"] = func(ctx context.Context, a []any) (any, error) {
 		st := arg[*Stream](a, 0)
 		if st == nil {

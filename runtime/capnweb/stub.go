@@ -188,6 +188,10 @@ func (p *Promise) GetPath(ctx context.Context, path []any) *Promise {
 	return promiseOf(p.hook().get(ctx, path))
 }
 
+// OnBroken calls f once if the promise is rejected, or what it is resolved with breaks, as
+// Stub.OnBroken does.
+func (p *Promise) OnBroken(f func(error)) { p.hook().onBroken(f) }
+
 // Stub returns a stub of the coming object; calls on it are pipelined. It has a life of its
 // own.
 func (p *Promise) Stub() *Stub { return &Stub{h: p.hook().dup()} }
