@@ -26,6 +26,9 @@ var (
 	serverEntries = []string{"server.js", "server.ts"}
 )
 
+// serverModule may stand in for a server half in JavaScript.
+const serverModule = "server.wasm"
+
 var loaders = map[string]api.Loader{
 	".js": api.LoaderJS, ".mjs": api.LoaderJS, ".jsx": api.LoaderJSX, ".ts": api.LoaderTS, ".tsx": api.LoaderTSX,
 	".css": api.LoaderCSS, ".json": api.LoaderJSON, ".txt": api.LoaderText, ".md": api.LoaderText,
@@ -66,23 +69,28 @@ func (f Files) Client() (string, error) {
 	return string(result.OutputFiles[0].Contents), nil
 }
 
-// Server returns the modules of the server half, ready for the sandbox: JavaScript as it was written, so that stack
-// traces name the gadget's own lines; TypeScript with its types taken out under the name with .js. The entry is server.js.
+// Server returns the files of the server half, ready for the sandbox: JavaScript as it was written, so that stack traces
+// name the gadget's own lines; TypeScript and JSX as JavaScript under the name with .js; JSON and text, which may be
+// imported too. The entry is server.js, or server.wasm where there is no other.
 func (f Files) Server() (Files, error) {
-	if f.entry(serverEntries) == "" {
-		return nil, ErrNoServer
-	}
 	out := Files{}
+	if f.entry(serverEntries) == "" {
+		if _, ok := f[serverModule]; !ok {
+			return nil, ErrNoServer
+		}
+		out[serverModule] = f[serverModule]
+	}
 	for _, name := range f.Paths() {
-		switch path.Ext(name) {
-		case ".js", ".mjs":
+		ext := path.Ext(name)
+		switch ext {
+		case ".js", ".mjs", ".json", ".txt", ".md":
 			out[name] = f[name]
-		case ".ts":
-			result := api.Transform(string(f[name]), api.TransformOptions{Loader: api.LoaderTS, Sourcefile: name, Format: api.FormatESModule, Target: api.ES2022, LogLevel: api.LogLevelSilent})
+		case ".ts", ".tsx", ".jsx":
+			result := api.Transform(string(f[name]), api.TransformOptions{Loader: loaders[ext], Sourcefile: name, Format: api.FormatESModule, Target: api.ES2022, LogLevel: api.LogLevelSilent})
 			if err := buildError(result.Errors); err != nil {
 				return nil, err
 			}
-			out[strings.TrimSuffix(name, ".ts")+".js"] = result.Code
+			out[strings.TrimSuffix(name, ext)+".js"] = result.Code
 		}
 	}
 	return out, nil

@@ -58,6 +58,23 @@ func TestServerKeepsJavaScriptAsWritten(t *testing.T) {
 	}
 }
 
+func TestServerFiles(t *testing.T) {
+	server, err := Files{"server.ts": []byte("export const x: number = 1"), "lib/view.tsx": []byte("export const v = 1 as number"), "data/a.json": []byte("{}"),
+		"words.txt": []byte("a"), "client.css": []byte("a{}"), "logo.png": {1}, "server.wasm": {0}}.Server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(server.Paths(), " "); got != "data/a.json lib/view.js server.js words.txt" {
+		t.Errorf("the server half is %s", got)
+	}
+	if server, err = (Files{"server.wasm": {0}, "client.js": nil}).Server(); err != nil || server["server.wasm"] == nil {
+		t.Error(server, err)
+	}
+	if _, err = (Files{"readme.md": nil}).Server(); !errors.Is(err, ErrNoServer) {
+		t.Error(err)
+	}
+}
+
 func TestBlueprintsAreWhole(t *testing.T) {
 	for _, b := range Blueprints() {
 		if b.Title == "" || b.Description == "" || !strings.HasPrefix(b.Thumbnail, "<svg") {
