@@ -51,8 +51,11 @@ type gadget struct {
 	run     *run
 	problem *Problem
 	died    []time.Time
-	views   int
-	closed  bool
+
+	suspicion suspicion
+	views     int
+	held      *Problem // why it may not run now; nil when it may
+	closed    bool
 }
 
 // run is one life of a gadget, from the first call to the end of its instance. main settles to the instance's main
@@ -63,7 +66,11 @@ type run struct {
 	reject  func(error)
 	started bool
 	stop    context.CancelFunc
-	ended   chan struct{}
+
+	instance *host.Instance // and its data; nil until it has started
+	data     *storage.Store
+
+	ended chan struct{}
 }
 
 func newGadget(w *overseer, id string, record gadgetRecord) *gadget {
@@ -85,6 +92,9 @@ type gateway struct{ *gadget }
 
 // Forward passes a call or a property read on to the running instance, starting one if there is none.
 func (g gateway) Forward(ctx context.Context, path []any, args []any, call bool) *capnweb.Promise {
+	if len(path) > 0 && path[0] == host.AlarmMethod {
+		return capnweb.Rejected(&capnweb.Error{Name: "TypeError", Message: "'alarm' is called when the gadget's alarm is due, by nobody else"})
+	}
 	main, err := g.current()
 	switch {
 	case err != nil:
@@ -102,13 +112,23 @@ func (g gateway) Call(ctx context.Context, method string, args []any) (any, erro
 
 // current returns the main capability of the instance that runs, or of one that starts now.
 func (g *gadget) current() (*capnweb.Promise, error) {
+	r, err := g.currentRun()
+	if err != nil {
+		return nil, err
+	}
+	return r.main, nil
+}
+
+func (g *gadget) currentRun() (*run, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.closed:
 		return nil, unknownGadget(g.record.Title)
+	case g.held != nil:
+		return nil, g.held
 	case g.run != nil:
-		return g.run.main, nil
+		return g.run, nil
 	case g.problem != nil:
 		return nil, g.problem
 	}
@@ -118,7 +138,7 @@ func (g *gadget) current() (*capnweb.Promise, error) {
 	ctx, r.stop = context.WithCancel(g.workspace.kernel.ctx)
 	g.run = r
 	go g.live(ctx, r)
-	return r.main, nil
+	return r, nil
 }
 
 // live is the whole life of an instance: start, run, end.
@@ -140,21 +160,21 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	data, err := storage.Open(g.workspace.dataFile(g.id), nil)
+	data, closeData, err := g.openData()
 	if err != nil {
 		return err
 	}
-	defer data.Close()
-	child, err := g.workspace.enterChild()
+	defer closeData()
+	seat, err := g.workspace.kernel.children.Enter(ctx, g.place())
 	if err != nil {
 		return err
 	}
-	defer g.workspace.leaveChild()
+	defer seat.Leave()
 	self := capnweb.NewStub(gateway{g})
 	defer self.Dispose()
 	startCtx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	instance, err := child.Start(startCtx, host.Spec{
+	instance, err := seat.Child.Start(startCtx, host.Spec{
 		ID:       g.id,
 		Files:    server,
 		Bindings: []string{"GADGET"},
@@ -170,7 +190,7 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 		return err
 	}
 	defer instance.Close()
-	g.started(r)
+	g.started(r, instance, data)
 	r.resolve(instance.Main().Dup())
 	select {
 	case <-instance.Done():
@@ -189,9 +209,9 @@ func (g *gadget) source() (code.Files, error) {
 	return files.Server()
 }
 
-func (g *gadget) started(r *run) {
+func (g *gadget) started(r *run, instance *host.Instance, data *storage.Store) {
 	g.mu.Lock()
-	r.started = true
+	r.started, r.instance, r.data = true, instance, data
 	g.mu.Unlock()
 	g.workspace.touch()
 	g.workspace.kernel.Changed()
@@ -215,11 +235,13 @@ func (g *gadget) end(r *run, err error) {
 		}
 	}
 	g.died = recent
-	allowed := deaths
+	allowed, unstarted := deaths, !r.started
 	if p.Kind == host.KindChild {
-		allowed = childDeaths
+		allowed, unstarted = childDeaths, false
 	}
-	if !r.started || len(recent) >= allowed {
+	if final := g.suspicion.died(err, time.Now()); final != nil {
+		g.problem = final
+	} else if unstarted || len(recent) >= allowed {
 		g.problem = p
 	}
 }
@@ -248,7 +270,7 @@ func (k *Kernel) Restart(ref Ref) error {
 	}
 	g.halt()
 	g.mu.Lock()
-	g.problem, g.died = nil, nil
+	g.problem, g.died, g.suspicion.times = nil, nil, nil // a gadget in quarantine stays there
 	g.mu.Unlock()
 	_, err = g.current()
 	return err

@@ -39,6 +39,8 @@ type Options struct {
 	Cache string
 	// ChildIdle is how long a child is kept after its last gadget has ended; zero means a minute.
 	ChildIdle time.Duration
+	// NoSpare starts a child only when a gadget needs it; else one is kept ready.
+	NoSpare bool
 	// Author is named in commits.
 	Author string
 	// Limits of every gadget; zero fields mean the defaults of GADGETS: 64 MiB, 30 s.
@@ -52,6 +54,9 @@ type Kernel struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 
+	children   *host.Pool
+	alarmSlots chan struct{} // holds a token for each gadget that is being woken
+
 	mu         sync.Mutex
 	workspaces map[string]*overseer
 	broken     map[string]*Problem // workspaces that could not be opened
@@ -64,9 +69,6 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 	if o.Limits.Soft == 0 {
 		o.Limits.Soft = 30 * time.Second
 	}
-	if o.ChildIdle == 0 {
-		o.ChildIdle = childIdle
-	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -77,8 +79,12 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("overseer: %w", err)
 	}
-	k := &Kernel{options: o, workspaces: map[string]*overseer{}, broken: map[string]*Problem{}, watchers: map[chan struct{}]bool{}}
+	k := &Kernel{options: o, alarmSlots: make(chan struct{}, alarmStarts), workspaces: map[string]*overseer{}, broken: map[string]*Problem{}, watchers: map[chan struct{}]bool{}}
 	k.ctx, k.cancel = context.WithCancel(ctx)
+	k.children = host.NewPool(host.PoolOptions{
+		Config: host.Config{Command: o.Child, Build: o.Build, CacheDir: o.Cache, Log: o.Log},
+		Idle:   o.ChildIdle, NoSpare: o.NoSpare,
+	})
 	for _, e := range entries {
 		if !e.IsDir() || !validID(e.Name()) {
 			continue
@@ -94,6 +100,7 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 		}
 		k.workspaces[e.Name()] = w
 	}
+	k.children.Warm()
 	return k, nil
 }
 
@@ -109,6 +116,7 @@ func (k *Kernel) Close() error {
 	for _, w := range all {
 		err = errors.Join(err, w.close())
 	}
+	k.children.Close()
 	return err
 }
 

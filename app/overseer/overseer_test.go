@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,7 +40,9 @@ func openKernel(t *testing.T, folder string, change ...func(*Options)) *Kernel {
 		Build:  testBuild,
 		Cache:  engineCache,
 		Author: "Ada",
-		Log:    slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+
+		NoSpare: true,
+		Log:     slog.New(slog.NewTextHandler(testWriter{t}, nil)),
 	}
 	for _, c := range change {
 		c(&o)
@@ -289,13 +293,14 @@ func TestRenameDeleteAndTrash(t *testing.T) {
 		t.Errorf("after deleting there is %v", list)
 	}
 	trash, _ := os.ReadDir(filepath.Join(folder, "trash"))
+	trash = slices.DeleteFunc(trash, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".backups") })
 	if len(trash) != 2 {
 		t.Errorf("the trash holds %v", trash)
 	}
 	if err := k.EmptyTrash(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := os.ReadDir(filepath.Join(folder, "trash")); len(again) != 2 {
+	if again, _ := os.ReadDir(filepath.Join(folder, "trash")); len(again) < 2 {
 		t.Error("the trash was emptied too early")
 	}
 	if err := k.EmptyTrash(time.Now().Add((TrashDays + 1) * 24 * time.Hour)); err != nil {
@@ -421,38 +426,111 @@ func TestAKeptCallbackIsReleasedWhenTheGadgetRestarts(t *testing.T) {
 func TestAnEmptyChildEndsAndAnInnocentGadgetIsNotStopped(t *testing.T) {
 	k := openKernel(t, t.TempDir(), func(o *Options) { o.ChildIdle = 20 * time.Millisecond })
 	ref := makeGadget(t, k, counter)
-	w, _ := k.find(ref.Workspace)
-	child := func() *host.Child {
-		w.childMu.Lock()
-		defer w.childMu.Unlock()
-		return w.child
-	}
 	for i := range deaths + 1 {
 		if got := must(t, k, ref, "add", 1); got != float64(i+1) {
 			t.Fatalf("the sum is %v", got)
 		}
 		// As if another gadget had brought it down.
-		if p, err := os.FindProcess(child().PID()); err != nil || p.Kill() != nil {
-			t.Fatalf("the child is not there: %v", err)
-		}
+		waitFor(t, func() bool { return !busy(t, k, ref) })
+		killChild(t, k, host.Place{Workspace: ref.Workspace})
 		waitFor(t, func() bool { return status(t, k, ref) != Running })
 	}
 	if got := status(t, k, ref); got != Idle {
 		t.Fatalf("after %d deaths of its child the gadget is %s", deaths+1, got)
 	}
 	must(t, k, ref, "add", 1)
+	pid := childOf(t, k, host.Place{Workspace: ref.Workspace})
 	if err := k.DeleteGadget(ref); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return child() == nil })
+	waitFor(t, func() bool { return syscall.Kill(pid, 0) != nil })
+}
+
+// childOf returns the process that gadgets of that place run in.
+func childOf(t *testing.T, k *Kernel, at host.Place) int {
+	t.Helper()
+	seat, err := k.children.Enter(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seat.Leave()
+	return seat.Child.PID()
+}
+
+func killChild(t *testing.T, k *Kernel, at host.Place) {
+	t.Helper()
+	if err := syscall.Kill(childOf(t, k, at), syscall.SIGKILL); err != nil {
+		t.Fatalf("the child is not there: %v", err)
+	}
+}
+
+// A gadget in whose turn the child died twice gets a child of its own, and is stopped when it ends that one too. Its
+// neighbour, and a gadget that only was there, are never stopped.
+func TestQuarantine(t *testing.T) {
+	k := openKernel(t, t.TempDir(), func(o *Options) { o.Limits = host.Limits{Soft: time.Minute, Hard: time.Minute} })
+	bad := makeGadget(t, k, counter)
+	good, err := k.create(NewGadget{Title: "Good", Blueprint: "test", Workspace: bad.Workspace}, code.Files{"server.js": []byte(counter)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := host.Place{Workspace: bad.Workspace}
+	own := host.Place{Workspace: bad.Workspace, Purpose: host.ForQuarantine, Gadget: bad.Gadget}
+	for i, at := range []host.Place{shared, shared, own} {
+		if got := must(t, k, good, "add", 1); got != float64(i+1) {
+			t.Fatalf("the neighbour's sum is %v", got)
+		}
+		must(t, k, bad, "add", 1)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := call(t, k, bad, "spin")
+			failed <- err
+		}()
+		waitFor(t, func() bool { return busy(t, k, bad) })
+		killChild(t, k, at)
+		if err := <-failed; Explain(err).Kind != host.KindChild {
+			t.Fatalf("the caller hears %v", err)
+		}
+		waitFor(t, func() bool { return status(t, k, bad) != Running })
+	}
+	if got := status(t, k, bad); got != Stopped {
+		t.Fatalf("the gadget is %s", got)
+	}
+	g, _ := k.findGadget(bad)
+	if p := g.describe().Problem; p == nil || !strings.Contains(p.What, "again and again") {
+		t.Errorf("the person is told %v", p)
+	}
+	if got := must(t, k, good, "add", 1); got != 4.0 {
+		t.Errorf("the neighbour's sum is %v", got)
+	}
+	if err := k.Restart(bad); err != nil {
+		t.Fatal(err)
+	}
+	if got := must(t, k, bad, "add", 1); got != 4.0 {
+		t.Errorf("after a restart the sum is %v", got)
+	}
+}
+
+// busy tells whether a call is on its way to the gadget's instance.
+func busy(t *testing.T, k *Kernel, ref Ref) bool {
+	t.Helper()
+	g, err := k.findGadget(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	return g.run != nil && g.run.instance != nil && !g.run.instance.Quiet(ctx)
 }
 
 func TestChildrenEndWithTheKernel(t *testing.T) {
 	k := openKernel(t, t.TempDir())
 	ref := makeGadget(t, k, counter)
 	must(t, k, ref, "add", 1)
-	w, _ := k.find(ref.Workspace)
-	pid := w.child.PID()
+	pid := childOf(t, k, host.Place{Workspace: ref.Workspace})
 	k.Close()
-	waitFor(t, func() bool { _, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid)); return err != nil })
+	if syscall.Kill(pid, 0) == nil {
+		t.Error("the child outlives the kernel")
+	}
 }

@@ -85,6 +85,10 @@ func file(err error) string {
 func explainKnown(err error) *Problem {
 	switch {
 	case errors.Is(err, store.ErrDamaged), errors.Is(err, storage.ErrDamaged):
+		var e *storage.DamagedError
+		if errors.As(err, &e) && e.Backup != "" {
+			return problem("damaged", "The gadget's data is damaged", sentence(e.Err), "Nothing was changed or removed. Put back the backup of "+e.Time.Local().Format("2 January 2006, 15:04")+"; the damaged file is kept beside it.")
+		}
 		return problem("damaged", "A file of Toolshed's is damaged", damaged(err), "Nothing was changed or removed. Put back a copy of the file from a backup, or move it away to go on without it.")
 	case errors.Is(err, store.ErrFull), errors.Is(err, storage.ErrFull):
 		return problem("full", "The disk is full", "there was no room for the change, so none of it was kept", "Make room on the disk and try again.")
@@ -133,6 +137,7 @@ var failures = map[string][2]string{
 	host.KindMemory:   {"The gadget was stopped: it used too much memory", "What it had stored is safe. Start it again."},
 	host.KindStack:    {"The gadget was stopped: it recursed too deeply", "What it had stored is safe. Start it again."},
 	host.KindStorage:  {"The gadget's data could not be saved", "Make room on the disk and see that the data folder can be written, then start it again."},
+	host.KindQuota:    {"The gadget was stopped: its storage is full", "Delete some of what it stores, then start it again."},
 	host.KindProtocol: {"The gadget was stopped: it broke a limit", "What it had stored is safe. Start it again."},
 	host.KindTrap:     {"The gadget was stopped: it crashed", "What it had stored is safe. Start it again."},
 	host.KindChild:    {"The gadget's process ended", "What it had stored is safe. Start it again."},

@@ -35,7 +35,7 @@ var (
 )
 
 var schema = store.Schema{
-	Collections: []string{workspaceRecords.Name(), gadgetRecords.Name()},
+	Collections: []string{workspaceRecords.Name(), gadgetRecords.Name(), alarmRecords.Name()},
 	Migrations: []store.Migration{
 		func(tx *store.Tx) error { return nil }, // version 1: the first layout
 	},

@@ -13,7 +13,6 @@ import (
 
 	"toolshed/app/code"
 	"toolshed/app/store"
-	"toolshed/runtime/host"
 )
 
 // overseer is the kernel of one workspace. Its folder holds workspace.db, the bare repository code.git, and gadgets/ with
@@ -24,19 +23,13 @@ type overseer struct {
 	dir    string
 	db     *store.DB
 	code   *code.Repository
+	alarms *alarms
 
 	mu      sync.Mutex
 	record  workspaceRecord
 	gadgets map[string]*gadget
 	closed  bool
-
-	childMu sync.Mutex // held while a child starts, so that one is started at a time
-	child   *host.Child
-	runs    int // gadgets that run in the child, or are about to
 }
-
-// childIdle is how long a child is kept after its last gadget has ended.
-const childIdle = time.Minute
 
 func (k *Kernel) createWorkspace(title string) (*overseer, error) {
 	id := newID()
@@ -107,6 +100,9 @@ func (k *Kernel) openWorkspace(id string) (*overseer, error) {
 	})
 	if err == nil {
 		w.code, err = code.Open(filepath.Join(dir, "code.git"))
+	}
+	if err == nil {
+		err = w.openAlarms()
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -200,52 +196,11 @@ func (w *overseer) deleteGadget(id string) error {
 	w.mu.Lock()
 	delete(w.gadgets, id)
 	w.mu.Unlock()
-	return errors.Join(w.kernel.discard(w.dataFile(id), id+".db"), w.code.Remove(id))
+	return errors.Join(w.alarms.forget(id), w.kernel.discard(w.dataFile(id), id+".db"), w.kernel.discard(w.backupFolder(id), id+".backups"), w.code.Remove(id))
 }
 
 func (w *overseer) dataFile(gadget string) string {
 	return filepath.Join(w.dir, "gadgets", gadget+".db")
-}
-
-// enterChild returns the workspace's child, starting one if there is none or the last one has ended. The child is kept as
-// long as somebody is in it: each success is followed by one leaveChild.
-func (w *overseer) enterChild() (*host.Child, error) {
-	w.childMu.Lock()
-	defer w.childMu.Unlock()
-	if w.child != nil {
-		select {
-		case <-w.child.Done():
-		default:
-			w.runs++
-			return w.child, nil
-		}
-	}
-	o := &w.kernel.options
-	child, err := host.StartChild(w.kernel.ctx, host.Config{Command: o.Child, Build: o.Build, CacheDir: o.Cache, Log: o.Log.With("workspace", w.id)})
-	if err != nil {
-		return nil, err
-	}
-	w.child = child
-	w.runs++
-	return child, nil
-}
-
-// leaveChild says that a gadget has ended. An empty child is closed after a while.
-func (w *overseer) leaveChild() {
-	w.childMu.Lock()
-	defer w.childMu.Unlock()
-	if w.runs--; w.runs == 0 {
-		time.AfterFunc(w.kernel.options.ChildIdle, w.closeEmptyChild)
-	}
-}
-
-func (w *overseer) closeEmptyChild() {
-	w.childMu.Lock()
-	defer w.childMu.Unlock()
-	if w.runs == 0 && w.child != nil {
-		w.child.Close()
-		w.child = nil
-	}
 }
 
 func (w *overseer) describe() Workspace {
@@ -271,6 +226,7 @@ func (w *overseer) describe() Workspace {
 func (w *overseer) close() error {
 	w.mu.Lock()
 	w.closed = true
+	w.alarms.stop()
 	all := make([]*gadget, 0, len(w.gadgets))
 	for _, g := range w.gadgets {
 		all = append(all, g)
@@ -279,10 +235,6 @@ func (w *overseer) close() error {
 	for _, g := range all {
 		g.close()
 	}
-	w.childMu.Lock()
-	if w.child != nil {
-		w.child.Close()
-	}
-	w.childMu.Unlock()
+	w.alarms.close()
 	return w.db.Close()
 }

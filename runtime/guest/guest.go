@@ -35,7 +35,7 @@ var prelude embed.FS
 
 // parts are the files of the prelude in the order in which they are evaluated.
 var parts = []string{
-	"builtins.js", "text.js", "inspect.js", "console.js", "clone.js", "storage.js", "timers.js", "web.js",
+	"builtins.js", "text.js", "inspect.js", "console.js", "clone.js", "storage.js", "transaction.js", "timers.js", "web.js",
 	"stubs.js", "targets.js", "decode.js", "encode.js", "remap.js", "session.js", "context.js", "late.js", "guest.js",
 }
 
@@ -56,6 +56,8 @@ var lateParts = []latePart{
 		"WritableStreamDefaultController", "TransformStream", "TransformStreamDefaultController", "CountQueuingStrategy", "ByteLengthQueuingStrategy",
 	}, []string{"newReadable", "readableOf", "isReadable", "Reader", "tee", "newWritable", "writableOf", "isWritable", "Writer"}},
 	{"fetch", []string{"fetch_values.js", "fetch.js"}, []string{"Headers", "Blob", "Request", "Response"}, []string{"newBlob"}},
+	{"encoding", []string{"encoding.js"}, []string{"TextEncoderStream", "TextDecoderStream"}, []string{"decoderOf"}},
+	{"subtle", []string{"subtle.js"}, []string{"CryptoKey", "SubtleCrypto"}, []string{"subtle"}},
 	{"wire", []string{"wire.js"}, []string{}, []string{"newPipe", "takeReadable", "receiveWritable", "receiveBlob", "receiveValue", "receiveMessage", "encodeValue"}},
 }
 

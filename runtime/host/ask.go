@@ -40,6 +40,13 @@ func (i *Instance) answer(u *wire.Unpacker) bool {
 			p.Text(e.Key).Bytes(e.Value)
 			handled += len(e.Key) + len(e.Value) + storage.EntryCost
 		}
+	case wire.AskAlarm:
+		if !u.End() {
+			return false
+		}
+		var at int64
+		at, err = i.visibleAlarm()
+		p.Uint(uint64(at))
 	default:
 		return false
 	}

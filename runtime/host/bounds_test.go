@@ -71,7 +71,7 @@ func noise(n int) []byte {
 }
 
 func packWrites(n int) wire.Frame {
-	p := wire.Pack(wire.Turn, 1).Uint(0).Bool(false).Uint(uint64(n))
+	p := wire.Pack(wire.Turn, 1).Uint(0).Bool(false).Uint(0).Uint(uint64(n))
 	for k := range n {
 		p.Text(fmt.Sprint("k", k)).Bool(false).Text("")
 	}
@@ -112,7 +112,7 @@ func TestMostWritesOfATurn(t *testing.T) {
 // A child's counts are not believed, and what it sends is bounded before it is unpacked.
 func TestCountsAreNotBelieved(t *testing.T) {
 	turn := func(writes, messages int, rest []byte) []byte {
-		p := wire.Pack(wire.Turn, 1).Bool(false).Uint(uint64(writes))
+		p := wire.Pack(wire.Turn, 1).Bool(false).Uint(0).Uint(uint64(writes))
 		for range writes {
 			p.Text("a").Bool(false).Text("")
 		}
@@ -148,7 +148,7 @@ func TestCountsAreNotBelieved(t *testing.T) {
 
 // A small message does not keep the frame that it came in; a large one is not copied.
 func TestSmallMessagesAreCopied(t *testing.T) {
-	body := wire.Pack(wire.Turn, 1).Bool(false).Uint(0).Uint(2).Text("small").Bytes(make([]byte, 1000)).Done()[wire.Head:]
+	body := wire.Pack(wire.Turn, 1).Bool(false).Uint(0).Uint(0).Uint(2).Text("small").Bytes(make([]byte, 1000)).Done()[wire.Head:]
 	_, r, ok := unpackTurn(&wire.Unpacker{B: body})
 	for k := range body {
 		body[k] = 'x'
@@ -300,7 +300,7 @@ func TestLinesWaitForTheCommit(t *testing.T) {
 	i.take(line("one"))
 	i.take(packWrites(1))
 	i.take(line("two"))
-	i.take(wire.Frame{Kind: wire.Turn, Inst: 1, Body: wire.Pack(0, 0).Uint(0).Bool(false).Uint(0).Uint(0).Done()[wire.Head:]})
+	i.take(wire.Frame{Kind: wire.Turn, Inst: 1, Body: wire.Pack(0, 0).Uint(0).Bool(false).Uint(0).Uint(0).Uint(0).Done()[wire.Head:]})
 	select {
 	case l := <-said:
 		t.Fatalf("%q was said before its turn was saved", l)

@@ -87,6 +87,7 @@ func (s *Spec) sendError(err error) error {
 type Storage interface {
 	Get(key string) ([]byte, bool, error)
 	List(storage.ListOptions) ([]storage.Entry, error)
+	Alarm() (storage.Alarm, error)
 	Apply(storage.Turn, []byte) *storage.Commit
 }
 
@@ -99,6 +100,7 @@ const (
 	KindMemory   = wire.KindMemory
 	KindStack    = wire.KindStack
 	KindStorage  = wire.KindStorage
+	KindQuota    = wire.KindQuota
 	KindProtocol = wire.KindProtocol
 	KindTrap     = wire.KindTrap
 	KindChild    = wire.KindChild

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -39,28 +40,34 @@ type Instance struct {
 	hurry   chan struct{} // closed a grace after end
 	done    chan struct{} // closed when all is released
 
-	mu       sync.Mutex
-	frames   []wire.Frame // taken, not dealt with
-	held     int          // their bytes
-	dealing  bool         // run is dealing with some
-	work     chan struct{}
-	err      *Failure
-	waiting  []release // turns that wait for their commit, in order
-	inbox    [][]byte  // messages released to the session
-	unread   int       // bytes of the messages in waiting and inbox
-	unsaved  int       // bytes of the writes in waiting, with their cost
-	unsavedN int
-	asking   bool   // an answer has not left yet
-	lines    []Line // of the turn that the child is in
-	linesN   int    // of these and of the turns in waiting
-	arrived  chan struct{}
-	acked    int // bytes of turns the session took since the last ack
-	ackedN   int // the same in turns
-	started  bool
-	undone   int           // bytes of messages that the guest has not dealt with
-	gate     wire.LineGate // of run
-	telling  sync.Mutex    // held while Console is called
-	releaser sync.WaitGroup
+	mu        sync.Mutex
+	frames    []wire.Frame // taken, not dealt with
+	held      int          // their bytes
+	dealing   bool         // run is dealing with some
+	work      chan struct{}
+	err       *Failure
+	waiting   []release // turns that wait for their commit, in order
+	inbox     [][]byte  // messages released to the session
+	unread    int       // bytes of the messages in waiting and inbox
+	unsaved   int       // bytes of the writes in waiting, with their cost
+	unsavedN  int
+	asking    bool   // an answer has not left yet
+	lines     []Line // of the turn that the child is in
+	linesN    int    // of these and of the turns in waiting
+	arrived   chan struct{}
+	acked     int // bytes of turns the session took since the last ack
+	ackedN    int // the same in turns
+	started   bool
+	ringing   ringing
+	sent      uint64        // messages to the guest
+	woken     bool          // a turn runs that no message began
+	quietN    uint64        // the last number of a wire.Quiet
+	quiet     chan<- bool   // gets the answer to that
+	receiving bool          // the session waits for a message
+	undone    int           // bytes of messages that the guest has not dealt with
+	gate      wire.LineGate // of run
+	telling   sync.Mutex    // held while Console is called
+	releaser  sync.WaitGroup
 }
 
 // release is a turn on its way to the session.
@@ -173,6 +180,11 @@ func (i *Instance) end(why *Failure) {
 		i.mu.Unlock()
 		return
 	}
+	if why.Kind == KindChild && (!i.started || i.woken || i.asking || i.undone > 0) {
+		suspect := *why
+		suspect.Suspect = true
+		why = &suspect
+	}
 	i.err = why
 	i.frames = slices.DeleteFunc(i.frames, func(f wire.Frame) bool { return f.Kind != wire.Log })
 	i.held = 0
@@ -240,7 +252,7 @@ func (i *Instance) take(f wire.Frame) {
 func writes(turn []byte) bool {
 	u := wire.Unpacker{B: turn}
 	u.Uint()
-	return u.Bool() || u.Count() != 0 || u.Err != nil
+	return u.Bool() || wire.UnpackAlarm(&u) != nil || u.Count() != 0 || u.Err != nil
 }
 
 // run deals with the instance's frames in order.
@@ -292,6 +304,12 @@ func (i *Instance) deal(f wire.Frame) bool {
 		return i.answer(u)
 	case wire.Log:
 		i.log(u)
+	case wire.Woke:
+		i.mu.Lock()
+		i.woken = true
+		i.mu.Unlock()
+	case wire.Rest:
+		return i.rest(u) && u.End()
 	case wire.Ready:
 		i.pass(release{ready: true})
 	case wire.Failed:
@@ -321,6 +339,7 @@ func (i *Instance) turn(u *wire.Unpacker) bool {
 	}
 	i.mu.Lock()
 	i.undone = max(0, i.undone-dealt)
+	i.woken = false
 	i.unread += size
 	i.unsaved += r.written
 	i.unsavedN += r.writtenN
@@ -330,8 +349,8 @@ func (i *Instance) turn(u *wire.Unpacker) bool {
 		return false
 	}
 	r.lines = i.takeLines()
-	if t.Clear || len(t.Writes) > 0 {
-		r.commit = i.spec.Storage.Apply(t, nil)
+	if t.Clear || len(t.Writes) > 0 || t.Alarm != nil {
+		r.commit = i.apply(t)
 		if answersEarly {
 			r.commit = nil
 		}
@@ -344,6 +363,9 @@ func (i *Instance) turn(u *wire.Unpacker) bool {
 func unpackTurn(u *wire.Unpacker) (t storage.Turn, r release, ok bool) {
 	whole := len(u.B)
 	t.Clear = u.Bool()
+	if at := wire.UnpackAlarm(u); at != nil {
+		t.Alarm = &storage.Alarm{Time: *at, Due: *at}
+	}
 	for n := u.CountOf(3, wire.MaxWrites); n > 0; n-- {
 		w := storage.Write{Key: u.Text(), Delete: u.Bool()}
 		w.Value = bytes.Clone(u.Bytes())
@@ -395,7 +417,7 @@ func (i *Instance) releaseWaiting() {
 		i.mu.Unlock()
 		if r.commit != nil {
 			if err := i.await(r.commit); err != nil {
-				i.end(wire.Fail(KindStorage, "its data could not be saved: "+err.Error()))
+				i.end(unsaved(err))
 			}
 		}
 		if i.failure() == nil {
@@ -414,6 +436,14 @@ func (i *Instance) releaseWaiting() {
 			return
 		}
 	}
+}
+
+// unsaved is the end of an instance whose turn could not be saved.
+func unsaved(err error) *Failure {
+	if errors.Is(err, storage.ErrQuota) {
+		return wire.Fail(KindQuota, "its storage limit is reached: what its last call wrote was not kept, and what was there before is")
+	}
+	return wire.Fail(KindStorage, "its data could not be saved: "+err.Error())
 }
 
 // await waits for a commit, and after the instance's end and a grace drops what is not on its way to the disk.

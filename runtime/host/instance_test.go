@@ -48,8 +48,8 @@ func TestFloodOfTurns(t *testing.T) {
 	c := &Child{out: wire.NewOutbox(io.Discard), instances: map[uint32]*Instance{}}
 	defer c.out.Close()
 	for name, body := range map[string][]byte{
-		"messages": wire.Pack(0, 0).Uint(0).Bool(false).Uint(0).Uint(1).Bytes(make([]byte, 1000)).Done()[wire.Head:],
-		"small":    wire.Pack(0, 0).Uint(0).Bool(false).Uint(0).Uint(1).Bytes(nil).Done()[wire.Head:],
+		"messages": wire.Pack(0, 0).Uint(0).Bool(false).Uint(0).Uint(0).Uint(1).Bytes(make([]byte, 1000)).Done()[wire.Head:],
+		"small":    wire.Pack(0, 0).Uint(0).Bool(false).Uint(0).Uint(0).Uint(1).Bytes(nil).Done()[wire.Head:],
 	} {
 		i := c.newInstance(spec(""))
 		go i.run()

@@ -20,6 +20,7 @@ func (t transport) Send(msg []byte) error {
 		return i.err
 	}
 	i.undone += len(msg)
+	i.sent++
 	over := i.undone > wire.MaxBacklog || len(msg) > wire.MaxMessage
 	i.mu.Unlock()
 	if over {
@@ -44,12 +45,14 @@ func (t transport) Receive(ctx context.Context) ([]byte, error) {
 			if len(i.inbox) == 0 {
 				i.inbox = nil
 			}
+			i.receiving = false
 			i.unread -= len(m) + wire.MessageCost
 			i.ackLocked(len(m)+wire.MessageCost, 0)
 			i.mu.Unlock()
 			return m, nil
 		}
 		err := i.err
+		i.receiving = err == nil
 		i.mu.Unlock()
 		if err != nil {
 			if err.Kind == KindClosed {

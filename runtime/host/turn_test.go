@@ -340,10 +340,11 @@ func TestMalformedFrames(t *testing.T) {
 	for name, f := range map[string]wire.Frame{
 		"unknown kind":    {Kind: 200, Inst: 1, Body: nil},
 		"half a turn":     {Kind: wire.Turn, Inst: 1, Body: []byte{0, 0, 5, 3}},
-		"huge count":      {Kind: wire.Turn, Inst: 1, Body: binary.AppendUvarint([]byte{0, 0}, 1<<60)},
+		"huge count":      {Kind: wire.Turn, Inst: 1, Body: binary.AppendUvarint([]byte{0, 0, 0}, 1<<60)},
+		"late alarm":      {Kind: wire.Turn, Inst: 1, Body: wire.Pack(0, 0).Uint(0).Bool(false).Uint(wire.MaxTime + 2).Uint(0).Uint(0).Done()[wire.Head:]},
 		"unknown failure": {Kind: wire.Failed, Inst: 1, Body: wire.Pack(0, 0).Text("odd").Text("x").Done()[wire.Head:]},
 		"unknown ask":     {Kind: wire.Ask, Inst: 1, Body: []byte{9}},
-		"negative dealt":  {Kind: wire.Turn, Inst: 1, Body: append(binary.AppendUvarint(nil, 1<<64-1), 0, 0)},
+		"negative dealt":  {Kind: wire.Turn, Inst: 1, Body: append(binary.AppendUvarint(nil, 1<<64-1), 0, 0, 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := mustStart(t, startChild(t, fakeConfig()), storeCode)

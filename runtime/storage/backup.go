@@ -17,8 +17,12 @@ import (
 )
 
 // Keep says which backups of a store stay: the newest Last, and the newest of each of the last Daily days that have
-// one (days of UTC). The zero value means DefaultKeep.
-type Keep struct{ Last, Daily int }
+// one (days of UTC); of these as many of the newest as Bytes have room for, and the newest in any case. 0 Bytes mean no
+// bound. The zero value means DefaultKeep.
+type Keep struct {
+	Last, Daily int
+	Bytes       int64
+}
 
 // DefaultKeep is three backups, and one a day for a week.
 var DefaultKeep = Keep{Last: 3, Daily: 7}
@@ -216,16 +220,18 @@ func prune(folder string, keep Keep) error {
 // surplus returns the backups of a list, newest first, that are not kept. The newest always is.
 func (k Keep) surplus(list []Backup) (surplus []Backup) {
 	k = cmp.Or(k, DefaultKeep)
-	days, last := 0, ""
+	days, last, bytes := 0, "", int64(0)
 	for n, b := range list {
 		day := b.Time.UTC().Format(time.DateOnly)
-		if day != last {
+		first := day != last
+		if first {
 			days, last = days+1, day
-			if days <= k.Daily {
-				continue
-			}
 		}
-		if n >= max(1, k.Last) {
+		wanted := n < max(1, k.Last) || first && days <= k.Daily
+		if wanted {
+			bytes += b.Size
+		}
+		if !wanted || n > 0 && k.Bytes > 0 && bytes > k.Bytes {
 			surplus = append(surplus, b)
 		}
 	}

@@ -28,7 +28,9 @@ func TestBackup(t *testing.T) {
 	unfinished := filepath.Join(backups, "20200101T000000.000000000Z.db.new-123") // as a crash leaves it
 	os.WriteFile(unfinished, []byte("half"), 0o600)
 	for n := range 5 {
-		s.Apply(turn("n", fmt.Sprint(n)), nil) // not waited for: a backup holds what was applied
+		change := turn("n", fmt.Sprint(n))
+		change.Alarm = &storage.Alarm{Time: int64(n + 1), Due: int64(n + 1)}
+		s.Apply(change, nil) // not waited for: a backup holds what was applied
 		s.Apply(turn("large", string(noise(uint64(n), 300_000))), nil)
 		made, err := s.Backup(backups, storage.Keep{Last: 3})
 		if err != nil {
@@ -45,6 +47,9 @@ func TestBackup(t *testing.T) {
 		c := mustOpen(t, b.Path)
 		if v, _, err := c.Get("n"); string(v) != fmt.Sprint(4-n) {
 			t.Errorf("backup %d holds %q (%v)", n, v, err)
+		}
+		if a, err := c.Alarm(); a.Time != int64(5-n) {
+			t.Errorf("backup %d holds the alarm %+v (%v)", n, a, err)
 		}
 		if v, _, err := c.Get("large"); !bytes.Equal(v, noise(uint64(4-n), 300_000)) {
 			t.Errorf("backup %d holds another large value (%v)", n, err)
@@ -104,7 +109,7 @@ func TestKeep(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	var list []storage.Backup
 	for n := range 40 { // every six hours for ten days
-		list = append(list, storage.Backup{Path: fmt.Sprint(n), Time: now.Add(-time.Duration(n) * 6 * time.Hour)})
+		list = append(list, storage.Backup{Path: fmt.Sprint(n), Time: now.Add(-time.Duration(n) * 6 * time.Hour), Size: 100})
 	}
 	for _, c := range []struct {
 		keep storage.Keep
@@ -115,6 +120,9 @@ func TestKeep(t *testing.T) {
 		{storage.Keep{Daily: 2}, "[0 3]"},
 		{storage.Keep{Last: -1}, "[0]"},
 		{storage.Keep{Last: 5, Daily: 1}, "[0 1 2 3 4]"},
+		{storage.Keep{Last: 3, Daily: 7, Bytes: 550}, "[0 1 2 3 7]"},
+		{storage.Keep{Last: 5, Bytes: 500}, "[0 1 2 3 4]"},
+		{storage.Keep{Last: 5, Bytes: 1}, "[0]"},
 	} {
 		surplus := c.keep.Surplus(list)
 		var kept []string

@@ -12,6 +12,7 @@ import (
 // keys of a page in one slice until the transaction ends, so that keys in any other order cost their number squared.
 type batch struct {
 	cleared bool
+	alarm   *Alarm
 	writes  []settled
 	entries []settled
 }
@@ -25,7 +26,7 @@ type settled struct {
 // newBatch merges the turns and cuts what is large. It is done before the transaction, which keeps out readers that
 // make the file grow; a document that changes with every turn is cut once a commit.
 func newBatch(turns []*pending) *batch {
-	b, at := &batch{}, map[string]int{}
+	b, at := &batch{alarm: lastAlarm(turns)}, map[string]int{}
 	for _, p := range turns {
 		if p.turn.Clear {
 			b.cleared, b.writes = true, nil
@@ -75,6 +76,9 @@ func (b *batch) put(tx *bbolt.Tx, chunks *chunkTx) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := putAlarm(tx, b.alarm); err != nil {
+		return err
 	}
 	entries := tx.Bucket(entriesBucket)
 	entries.FillPercent = 1 // keys only rise: full pages waste nothing

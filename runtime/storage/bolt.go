@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"toolshed/runtime/storage/pages"
 )
 
 // bolt is the backend in a bbolt file.
@@ -117,6 +119,14 @@ func (b *bolt) bytes() (n int64, err error) {
 	return n, err
 }
 
+func (b *bolt) alarm() (a Alarm, err error) {
+	err = b.view(func(tx *bbolt.Tx) error {
+		a, err = readAlarm(tx)
+		return err
+	})
+	return a, err
+}
+
 func (b *bolt) since(after uint64, visit func(uint64, []byte) bool) error {
 	return b.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(entriesBucket).Cursor()
@@ -144,7 +154,7 @@ func (b *bolt) view(read func(*bbolt.Tx) error) error {
 // close lets go of the file, and marks it clean if nothing went wrong.
 func (b *bolt) close() error {
 	if !b.doubted.Load() {
-		markClean(b.path)
+		pages.MarkClean(b.path)
 	}
 	return b.explain("close", closeDB(b.db))
 }

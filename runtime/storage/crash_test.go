@@ -93,12 +93,21 @@ func numberedTurn(n int) storage.Turn {
 		{Key: "a", Value: []byte(v)}, {Key: "m" + v, Value: []byte(v)}, {Key: "z", Value: []byte(v)},
 		{Key: "large", Value: largeTurn(n)},
 	}}
+	t.Alarm = numberedAlarm(n)
 	odd := storage.Write{Key: "odd", Value: largeTurn(-n), Delete: n%2 == 0} // comes and goes
 	t.Writes = append(t.Writes, odd)
 	if n%10 == 0 { // so that the file grows
 		t.Writes = append(t.Writes, storage.Write{Key: "tenth" + v, Value: noise(uint64(n), 70_000)})
 	}
 	return t
+}
+
+// numberedAlarm is what turn n leaves of the alarm; every fifth turn removes it.
+func numberedAlarm(n int) *storage.Alarm {
+	if n%5 == 0 {
+		return &storage.Alarm{}
+	}
+	return &storage.Alarm{Time: int64(n), Due: int64(2 * n), Retry: n % 7}
 }
 
 // largeTurn is the large value of turn n: a document of which each turn changes a byte.
@@ -156,6 +165,9 @@ func lastTurn(path string) (last int, err error) {
 	if odd, ok, err := s.Get("odd"); ok != (n%2 == 1) || ok && !bytes.Equal(odd, largeTurn(-n)) {
 		return n, fmt.Errorf("half a turn: a=%s and odd is there: %v (%w)", a, ok, err)
 	}
+	if alarm, err := s.Alarm(); err != nil || alarm != *numberedAlarm(n) {
+		return n, fmt.Errorf("half a turn: a=%s and the alarm is %+v (%w)", a, alarm, err)
+	}
 	middle, err := s.List(storage.ListOptions{Prefix: "m"})
 	if err != nil || string(a) != string(z) || len(middle) != n {
 		return n, fmt.Errorf("half a turn: a=%s z=%s and %d others (%w)", a, z, len(middle), err)
@@ -191,9 +203,27 @@ func kills() int {
 	return max(n, 8)
 }
 
+// killsPerFile bounds the file that a test goes on with: it is read whole after every kill, so that one file for all kills
+// would cost the square of their number.
+const killsPerFile = 10
+
+// crashFile returns the file for a kill: a new one now and then, and the old ones go.
+func crashFile(t *testing.T, folder string, kill int) string {
+	t.Helper()
+	path := filepath.Join(folder, fmt.Sprintf("gadget%d.db", kill/killsPerFile))
+	if kill > 0 && kill%killsPerFile == 0 {
+		old := filepath.Join(folder, fmt.Sprintf("gadget%d.db", kill/killsPerFile-1))
+		if err := errors.Join(os.Remove(old), os.RemoveAll(old+".backups")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
 func TestCrash(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "gadget.db")
-	for range kills() {
+	folder := t.TempDir()
+	for n := range kills() {
+		path := crashFile(t, folder, n)
 		acknowledged := crash(t, path, "")
 		if kept := verify(t, path); kept < acknowledged || acknowledged == 0 {
 			t.Errorf("turn %d was acknowledged, the file ends with %d", acknowledged, kept)
@@ -203,8 +233,9 @@ func TestCrash(t *testing.T) {
 
 // TestCrashWhileMaintaining kills between and in the steps of compacting, backing up and restoring.
 func TestCrashWhileMaintaining(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "gadget.db")
-	for range kills() {
+	folder := t.TempDir()
+	for n := range kills() {
+		path := crashFile(t, folder, n)
 		acknowledged := crash(t, path, "maintain")
 		if kept := verify(t, path); kept < acknowledged || acknowledged == 0 {
 			t.Errorf("turn %d was acknowledged, the file ends with %d", acknowledged, kept)
@@ -221,8 +252,9 @@ func TestCrashWhileMaintaining(t *testing.T) {
 
 // TestCrashFindsEarlyAcknowledgement shows that TestCrash can fail.
 func TestCrashFindsEarlyAcknowledgement(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "gadget.db")
-	for range kills() {
+	folder := t.TempDir()
+	for n := range kills() {
+		path := crashFile(t, folder, n)
 		if acknowledged := crash(t, path, "early"); verify(t, path) < acknowledged {
 			return
 		}

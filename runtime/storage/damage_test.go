@@ -278,22 +278,6 @@ func TestCutWhileOpen(t *testing.T) {
 	}
 }
 
-func TestLaterFormat(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "gadget.db")
-	mustOpen(t, path).Close()
-	db, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("toolshed gadget storage 3"))
-	})
-	db.Close()
-	if _, err := storage.Open(path, nil); !errors.Is(err, storage.ErrFormat) || errors.Is(err, storage.ErrDamaged) {
-		t.Errorf("a later format: %v, want ErrFormat", err)
-	}
-}
-
 // TestLoop makes a branch point at itself: bbolt would follow it until the process dies.
 func TestLoop(t *testing.T) {
 	t.Run("unclean", func(t *testing.T) { loop(t, false) })

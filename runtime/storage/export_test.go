@@ -1,6 +1,12 @@
 package storage
 
-import "os"
+import (
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"toolshed/runtime/storage/pages"
+)
 
 // ApplyEarly is Apply with the fault that the crash test must find: it acknowledges the turn before its commit.
 func (s *Store) ApplyEarly(t Turn, entry []byte) *Commit {
@@ -48,18 +54,16 @@ func Split(value []byte) (chunks [][]byte) {
 func (k Keep) Surplus(list []Backup) []Backup { return k.surplus(list) }
 
 // CheckedWhole reports whether Open would check every page of the file.
-func CheckedWhole(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return true
-	}
-	c := checker{file: f, size: info.Size()}
-	return c.meta() != nil || !c.clean(info)
+func CheckedWhole(path string) bool { return !pages.Clean(path) }
+
+// FormatVersion is the format that is written.
+const FormatVersion = formatVersion
+
+// MarkFormat makes the file say that it has another format.
+func (s *Store) MarkFormat(version int) error {
+	return s.backend.(*bolt).db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(metaBucket).Put(formatKey, fmt.Append(nil, format, version))
+	})
 }
 
 // NoSync makes the store skip every sync, the fault that the power cuts must find.

@@ -15,6 +15,7 @@ type memory struct {
 	keys    []string // sorted; nil when out of date
 	entries [][]byte
 	total   int64
+	wake    Alarm
 }
 
 func (m *memory) get(key string) ([]byte, bool, error) {
@@ -76,10 +77,14 @@ func (m *memory) commit(turns []*pending, total int64) error {
 			m.entries = append(m.entries, p.entry)
 		}
 	}
+	if a := lastAlarm(turns); a != nil {
+		m.wake = *a
+	}
 	m.keys, m.total = nil, total
 	return nil
 }
 
+func (m *memory) alarm() (Alarm, error) { return m.wake, nil }
 func (m *memory) bytes() (int64, error) { return m.total, nil }
 func (m *memory) close() error          { return nil }
 

@@ -27,11 +27,14 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { store.Close() }()
-		model, entries := map[string]string{}, [][]byte(nil)
+		model, entries, alarm := map[string]string{}, [][]byte(nil), storage.Alarm{}
 		t.Repeat(map[string]func(*rapid.T){
 			"turn": func(t *rapid.T) {
 				turn := drawTurn(t, keys)
 				applyToModel(model, turn)
+				if turn.Alarm != nil {
+					alarm = *turn.Alarm
+				}
 				var entry []byte
 				if rapid.IntRange(0, 3).Draw(t, "entry") == 0 {
 					entry = drawValue(t)
@@ -98,6 +101,9 @@ func TestModel(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
+				if got, err := store.Alarm(); err != nil || got != alarm {
+					t.Fatalf("the alarm is %+v (%v), want %+v", got, err, alarm)
+				}
 				size := 0
 				for k, v := range model {
 					size += len(k) + len(v)
@@ -120,6 +126,12 @@ func drawTurn(t *rapid.T, keys *rapid.Generator[string]) storage.Turn {
 			w.Value = drawValue(t)
 		}
 		turn.Writes = append(turn.Writes, w)
+	}
+	switch rapid.IntRange(0, 5).Draw(t, "alarm") {
+	case 0:
+		turn.Alarm = &storage.Alarm{}
+	case 1:
+		turn.Alarm = &storage.Alarm{Time: rapid.Int64Min(1).Draw(t, "time"), Due: rapid.Int64Min(1).Draw(t, "due"), Retry: rapid.IntRange(0, 6).Draw(t, "retry")}
 	}
 	return turn
 }

@@ -11,15 +11,18 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"toolshed/runtime/storage/pages"
 )
 
 // format and a number is what a file says of itself in the meta bucket.
 //
 //	1: values of all sizes are inline
 //	2: values of more than 64 KiB may be in chunks
+//	3: there may be an alarm, which a program that knows only 2 would keep and never give
 const (
 	format        = "toolshed gadget storage "
-	formatVersion = 2
+	formatVersion = 3
 )
 
 // lockTimeout is how long Open waits for another process to let go of the file.
@@ -30,7 +33,7 @@ const lockTimeout = 200 * time.Millisecond
 const minFile = 4 * 4096
 
 var (
-	metaBucket    = []byte("meta")    // "format", "bytes"
+	metaBucket    = []byte("meta")    // "format", "bytes", "alarm"
 	valuesBucket  = []byte("values")  // key -> record
 	entriesBucket = []byte("entries") // big-endian sequence -> record
 	formatKey     = []byte("format")
@@ -83,7 +86,7 @@ func openBolt(path string, o *Options) (*bolt, error) {
 
 // open checks the file and opens it.
 func (b *bolt) open() (err error) {
-	if err := checkFile(b.path, unlessClean); err != nil {
+	if err := checkFile(b.path, pages.UnlessClean); err != nil {
 		return err
 	}
 	if b.db, err = openDB(b.path, false); err != nil {
@@ -121,7 +124,7 @@ func openDB(path string, readOnly bool) (*bbolt.DB, error) {
 }
 
 // checkFile looks at the pages of the file before bbolt follows a pointer in it.
-func checkFile(path string, depth checkDepth) error {
+func checkFile(path string, depth pages.Depth) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -134,7 +137,16 @@ func checkFile(path string, depth checkDepth) error {
 		return err
 	}
 	defer db.Close()
-	return checkPages(path, depth)
+	err = pages.Check(path, depth, chunksBucket)
+	var broken pages.Broken
+	if errors.As(err, &broken) {
+		return bad("%s", broken)
+	}
+	return err
+}
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
 // version returns the format of the database and refuses one that is not ours.
@@ -173,7 +185,18 @@ func migrate(db *bbolt.DB) error {
 	if err != nil || n == formatVersion {
 		return err
 	}
-	return db.Update(makeChunkBuckets)
+	return db.Update(func(tx *bbolt.Tx) error {
+		if n == 1 {
+			if err := makeChunkBuckets(tx); err != nil {
+				return err
+			}
+		}
+		return markFormat(tx)
+	})
+}
+
+func markFormat(tx *bbolt.Tx) error {
+	return tx.Bucket(metaBucket).Put(formatKey, fmt.Append(nil, format, formatVersion))
 }
 
 func makeChunkBuckets(tx *bbolt.Tx) error {
@@ -182,7 +205,7 @@ func makeChunkBuckets(tx *bbolt.Tx) error {
 			return err
 		}
 	}
-	return tx.Bucket(metaBucket).Put(formatKey, fmt.Append(nil, format, formatVersion))
+	return nil
 }
 
 // create makes an empty store under another name and gives it its own once it is whole, so that a file of that
@@ -207,7 +230,10 @@ func create(path string) error {
 		if err := tx.Bucket(metaBucket).Put(bytesKey, make([]byte, 8)); err != nil {
 			return err
 		}
-		return makeChunkBuckets(tx)
+		if err := makeChunkBuckets(tx); err != nil {
+			return err
+		}
+		return markFormat(tx)
 	})
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err

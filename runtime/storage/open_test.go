@@ -3,6 +3,7 @@ package storage_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -78,10 +79,17 @@ func TestDamageIsNotClean(t *testing.T) {
 	}
 }
 
-// TestFormat1 opens a file that the first format wrote: everything in it stays, and can be changed.
-func TestFormat1(t *testing.T) {
+// TestEarlierFormats opens files that earlier formats wrote: everything in them stays and can be changed, and they may
+// have an alarm afterwards.
+func TestEarlierFormats(t *testing.T) {
+	for _, format := range []string{"format1", "format2"} {
+		t.Run(format, func(t *testing.T) { testEarlierFormat(t, "testdata/"+format+".db.gz") })
+	}
+}
+
+func testEarlierFormat(t *testing.T, packed string) {
 	path := filepath.Join(t.TempDir(), "gadget.db")
-	unpack(t, "testdata/format1.db.gz", path)
+	unpack(t, packed, path)
 	if err := storage.Verify(path); err != nil {
 		t.Errorf("before the migration: %v", err)
 	}
@@ -105,8 +113,13 @@ func TestFormat1(t *testing.T) {
 		if err != nil || n != uint64(41+round) {
 			t.Errorf("round %d: %d entries (%v)", round, n, err)
 		}
+		if a, err := s.Alarm(); err != nil || a.Time != int64(round) {
+			t.Errorf("round %d: the alarm is %+v (%v)", round, a, err)
+		}
 		large += "!"
-		if err := s.Apply(turn("large", large), []byte("later")).Wait(t.Context()); err != nil {
+		change := turn("large", large)
+		change.Alarm = &storage.Alarm{Time: int64(round + 1), Due: 9}
+		if err := s.Apply(change, []byte("later")).Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -115,6 +128,27 @@ func TestFormat1(t *testing.T) {
 		if err := storage.Verify(path); err != nil {
 			t.Errorf("round %d: %v", round, err)
 		}
+	}
+}
+
+// TestLaterFormat: a file of a later format is refused and stays as it is, which is what an earlier program does with one
+// of ours.
+func TestLaterFormat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gadget.db")
+	s := mustOpen(t, path)
+	if err := s.MarkFormat(storage.FormatVersion + 1); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.Open(path, nil); !errors.Is(err, storage.ErrFormat) {
+		t.Errorf("a later format was opened (%v)", err)
+	}
+	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+		t.Error("the file was changed")
 	}
 }
 

@@ -12,6 +12,8 @@
 // Values of more than 64 KiB are kept as chunks that their content cuts, each once: a small edit of a large value
 // writes the chunks it touches. They are verified when they are read, and count towards the quota with their size.
 //
+// Besides its keys a store has an Alarm, which turns set like keys; it says when, and leaves it to others to wake anyone.
+//
 // A file that is not whole gives ErrDamaged and is never changed; Backup makes copies to go back to with Restore.
 //
 // Keys are ordered by their UTF-8 bytes. No file transaction outlives one method.
@@ -69,11 +71,16 @@ type Write struct {
 	Delete bool
 }
 
-// Turn is what one turn of a gadget changed. Clear removes everything before Writes are made, in their order.
+// Turn is what one turn of a gadget changed. Clear removes every key before Writes are made, in their order. Alarm sets
+// the alarm, or with the zero Alarm removes it; nil leaves it.
 type Turn struct {
 	Clear  bool
 	Writes []Write
+	Alarm  *Alarm
 }
+
+// empty reports whether the turn changes nothing.
+func (t Turn) empty() bool { return !t.Clear && len(t.Writes) == 0 && t.Alarm == nil }
 
 // ListOptions choose keys. Start is inclusive, StartAfter and End are exclusive; the empty string stands for no
 // bound. Reverse lists from the last key to the first. Limit is the largest number of entries; 0 means all. MaxBytes
@@ -95,6 +102,9 @@ type Options struct {
 	Quota int64
 	// Backups is the folder of the store's backups, if it has one: a damaged file's error names the newest good one.
 	Backups string
+	// Alarm, unless nil, is told when an alarm is due before a commit that sets it; the commit waits for it, and fails
+	// with its error. It is called by one goroutine at a time and must not call the store.
+	Alarm func(due int64) error
 
 	compactAbove int // free pages; 0 means the default, a negative number that every Open compacts
 }
@@ -104,6 +114,7 @@ type Stats struct {
 	Turns   int64 // turns applied
 	Commits int64 // transactions that made them durable
 	Bytes   int64 // keys and values, pending turns included
+	Changes int64 // turns applied that changed something
 }
 
 // span is a half-open range of keys: lo inclusive, hi exclusive, an empty hi meaning no end.

@@ -17,6 +17,7 @@ type backend interface {
 	// commit makes the turns durable, all or none; total is the size of keys and values after them.
 	commit(turns []*pending, total int64) error
 	bytes() (int64, error)
+	alarm() (Alarm, error)
 	since(after uint64, visit func(sequence uint64, entry []byte) bool) error
 	close() error
 }
@@ -28,6 +29,7 @@ type visitor func(key string, size int64, value func() ([]byte, error)) (more bo
 type Store struct {
 	quota   int64
 	backend backend
+	onAlarm func(due int64) error // may be nil
 
 	mu      sync.Mutex
 	overlay overlay
@@ -37,6 +39,11 @@ type Store struct {
 	stored  int64      // keys and values in the backend
 	total   int64      // keys and values, pending turns included
 	commits int64
+	changes int64
+
+	alarm       Alarm // pending turns included
+	storedAlarm Alarm // in the backend
+
 	err     error // why the store takes no more work; nil while it does
 	closing bool
 
@@ -94,7 +101,14 @@ func newStore(b backend, o *Options) *Store {
 	if o != nil && o.Quota != 0 {
 		s.quota = o.Quota
 	}
+	if o != nil {
+		s.onAlarm = o.Alarm
+	}
 	s.total, s.err = b.bytes()
+	if s.err == nil {
+		s.storedAlarm, s.err = b.alarm()
+	}
+	s.alarm = s.storedAlarm
 	s.stored = s.total
 	go s.write()
 	return s
@@ -155,6 +169,12 @@ func (s *Store) Apply(t Turn, entry []byte) *Commit {
 	s.number++
 	s.total, c.number = total, s.number
 	s.overlay.add(s.number, t)
+	if t.Alarm != nil {
+		s.alarm = *t.Alarm
+	}
+	if !t.empty() {
+		s.changes++
+	}
 	s.queue = append(s.queue, &pending{t, entry, s.number, total, c})
 	s.wake()
 	return c
@@ -170,11 +190,14 @@ func (s *Store) drop(from uint64) {
 	}
 	dropped := s.queue[k:]
 	s.queue = s.queue[:k:k]
-	s.overlay, s.total = overlay{}, s.stored
+	s.overlay, s.total, s.alarm = overlay{}, s.stored, s.storedAlarm
 	for _, left := range [][]*pending{s.writing, s.queue} {
 		for _, p := range left {
 			s.overlay.add(p.number, p.turn)
 			s.total = p.total
+			if p.turn.Alarm != nil {
+				s.alarm = *p.turn.Alarm
+			}
 		}
 	}
 	for _, p := range dropped {
@@ -254,7 +277,7 @@ func (s *Store) Err() error {
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Turns: int64(s.number), Commits: s.commits, Bytes: s.total}
+	return Stats{Turns: int64(s.number), Commits: s.commits, Bytes: s.total, Changes: s.changes}
 }
 
 // Close commits what is pending, closes the file and returns the failure of a pending turn, if any. It may be

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"go.etcd.io/bbolt"
+
+	"toolshed/runtime/storage/pages"
 )
 
 // Verify reads everything in the file of a store that is not open, and fails with ErrDamaged unless it is whole:
@@ -14,7 +16,7 @@ import (
 // counted. It changes nothing.
 func Verify(path string) error {
 	err := guard(func() error {
-		if err := checkFile(path, always); err != nil {
+		if err := checkFile(path, pages.Always); err != nil {
 			return err
 		}
 		db, err := openDB(path, true)
@@ -42,6 +44,9 @@ func verify(tx *bbolt.Tx) error {
 	}
 	if counted := int64(binary.BigEndian.Uint64(tx.Bucket(metaBucket).Get(bytesKey))); counted != total {
 		return bad("it holds %d bytes and says %d", total, counted)
+	}
+	if _, err := readAlarm(tx); err != nil {
+		return err
 	}
 	if _, err := verifyRecords(tx, entriesBucket, groups); err != nil || n < 2 {
 		return err

@@ -1,5 +1,7 @@
 package storage
 
+import "fmt"
+
 // write is the writer: the only goroutine that commits.
 func (s *Store) write() {
 	defer close(s.done)
@@ -20,6 +22,17 @@ func (s *Store) write() {
 	}
 }
 
+// announce tells of an alarm before it is durable.
+func (s *Store) announce(a *Alarm) error {
+	if a == nil || a.Due == 0 || s.onAlarm == nil {
+		return nil
+	}
+	if err := s.onAlarm(a.Due); err != nil {
+		return fmt.Errorf("storage: announce an alarm: %w", err)
+	}
+	return nil
+}
+
 func (s *Store) ended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,15 +49,22 @@ func (s *Store) commitQueue() bool {
 		return false
 	}
 	last := batch[len(batch)-1]
-	s.writes.Lock()
-	err := s.backend.commit(batch, last.total)
-	s.writes.Unlock()
+	alarm := lastAlarm(batch)
+	err := s.announce(alarm)
+	if err == nil {
+		s.writes.Lock()
+		err = s.backend.commit(batch, last.total)
+		s.writes.Unlock()
+	}
 
 	s.mu.Lock()
 	s.writing = nil
 	if err == nil {
 		s.commits++
 		s.stored = last.total
+		if alarm != nil {
+			s.storedAlarm = *alarm
+		}
 		s.overlay.drop(last.number)
 	} else {
 		batch = append(batch, s.queue...)

@@ -20,14 +20,15 @@ const viewBuffer = getter(TypedArrayPrototype, "buffer"), viewOffset = getter(Ty
 const viewLength = getter(TypedArrayPrototype, "length"), viewBytes = getter(TypedArrayPrototype, "byteLength");
 const dataViewBuffer = getter(DataView.prototype, "buffer"), dataViewOffset = getter(DataView.prototype, "byteOffset");
 const dataViewBytes = getter(DataView.prototype, "byteLength");
+const viewKind = getter(TypedArrayPrototype, Symbol.toStringTag), bufferBytes = getter(ArrayBufferPrototype, "byteLength");
 const regExpSource = getter(RegExpPrototype, "source"), regExpFlags = getter(RegExpPrototype, "flags");
 const mapEach = MapPrototype.forEach, setEach = SetPrototype.forEach;
 const mapAdd = MapPrototype.set, setAdd = SetPrototype.add;
 const charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join, slice = Array.prototype.slice;
 // uncurry turns a method into a function of its object: the rest of the prelude calls it wherever it is called much.
 const uncurry = Function.prototype.bind.bind(Function.prototype.call);
-const codeAt = uncurry(charCodeAt), fromCodePoint = String.fromCodePoint, bytesSlice = uncurry(TypedArrayPrototype.slice);
-const trimText = uncurry(String.prototype.trim), lowerCase = uncurry(String.prototype.toLowerCase);
+const codeAt = uncurry(charCodeAt), fromCodePoint = String.fromCodePoint, bytesSlice = uncurry(TypedArrayPrototype.slice), setBytes = TypedArrayPrototype.set;
+const sliceOf = uncurry(String.prototype.slice), lowerCase = uncurry(String.prototype.toLowerCase);
 const numberValue = Number.prototype.valueOf, stringValue = String.prototype.valueOf, booleanValue = Boolean.prototype.valueOf;
 const NumberPrototype = Number.prototype, StringPrototype = String.prototype, BooleanPrototype = Boolean.prototype;
 const DOMExceptionClass = DOMException, Finalization = FinalizationRegistry;
@@ -64,6 +65,7 @@ const host = globalThis.__host;
 delete globalThis.__host;
 const hostSend = host.send, hostGet = host.get, hostList = host.list, hostPut = host.put, hostRemove = host.remove;
 const hostClear = host.clear, hostLog = host.log, hostRandom = host.random, hostWake = host.wake, hostFail = host.fail;
+const hostDigest = host.digest, hostHMAC = host.hmac, hostSeal = host.seal, hostOpen = host.open, hostEqual = host.equal;
 
 // lateClasses maps the prototype of a class of a late part to its name, once that part is there.
 const lateClasses = new OwnMap();

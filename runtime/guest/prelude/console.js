@@ -5,6 +5,7 @@ const consoleCounts = new OwnMap(), consoleTimers = new OwnMap();
 const logLine = (level, args) => {
   let text;
   try { text = format(args); } catch (thrown) { text = "(console could not show this: " + errorText(thrown) + ")"; }
+  if (text.includes(`(${preludeName}:`)) text = gadgetFrames(text); // a stack that was printed as a text
   hostLog(level, consoleIndent === "" ? text : consoleIndent + text.replaceAll("\n", "\n" + consoleIndent));
 };
 

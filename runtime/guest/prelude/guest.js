@@ -22,7 +22,7 @@ const guest = {
       gadget = new Gadget(new GadgetContext(id), env);
     } catch (thrown) {
       logFailure("the constructor of Gadget failed", thrown);
-      return errorText(thrown) || "the constructor of Gadget failed";
+      return failureText(thrown) || "the constructor of Gadget failed";
     }
     mainTarget = gadget;
     exports_.set(0, new Shared(new Box(gadget, true)));

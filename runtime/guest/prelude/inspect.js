@@ -103,6 +103,15 @@ const inspectError = (error, depth, seen) => {
 const preludeName = (/\(([^()]*):\d+:\d+\)/.exec(new ErrorClass().stack) ?? ["", "prelude.js"])[1];
 const gadgetFrames = (stack) => stack.trimEnd().split("\n").filter((line) => !line.includes(`(${preludeName}:`) && !line.includes("(<input>:") && !line.includes("at apply (native)")).join("\n");
 
+// failureText is what was thrown with where, for the person who has to mend it.
+const failureText = (thrown) => {
+  const text = errorText(thrown);
+  try {
+    const frames = isObject(thrown) && inherits(thrown, ErrorPrototype) && typeof thrown.stack === "string" ? gadgetFrames(thrown.stack) : "";
+    return frames === "" ? text : text + "\n" + frames;
+  } catch { return text; }
+};
+
 const brackets = (open, items, close) => {
   if (items.length === 0) return open + close;
   const line = items.join(", ");

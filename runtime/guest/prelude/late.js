@@ -9,11 +9,12 @@ const tag = (Class, name) => defineProperty(Class.prototype, tagSymbol, { value:
 const lateKit = {
   apply, create, slice, defineProperty, hide, uncurry, tag, freeze, isArray, isInteger, isObject, inherits, getPrototypeOf, objectKeys, hasOwn, late,
   iteratorSymbol: Symbol.iterator, asyncIteratorSymbol: Symbol.asyncIterator, ownKeys: Reflect.ownKeys, propertyOf: Object.getOwnPropertyDescriptor,
-  codeAt, fromCodePoint, lowerCase, bytesSlice, textSlice: uncurry(String.prototype.slice),
+  codeAt, fromCodePoint, lowerCase, bytesSlice, textSlice: sliceOf,
   upperCase: uncurry(String.prototype.toUpperCase), normalize: uncurry(String.prototype.normalize), includes: uncurry(String.prototype.includes),
   indexOfText: uncurry(String.prototype.indexOf), wellFormed: uncurry(String.prototype.toWellFormed),
   numberText: Number.prototype.toString, sortList: uncurry(Array.prototype.sort), floor: Math.floor, parseJSON, stringify, join, setEach, setBytes: uncurry(TypedArrayPrototype.set), laterVersion: later, performanceNow: () => apply(performance_.now, performance_.self, []),
-  Uint8, viewBuffer, bytesOf, encodeUTF8, isPair, TextDecoder, OwnMap, OwnSet, OwnWeakMap, regExpExec: RegExpPrototype.exec, ArrayBufferPrototype, containerNames,
+  hostRandom, hostDigest, hostHMAC, hostSeal, hostOpen, hostEqual, toBase64, fromBase64,
+  Uint8, viewBuffer, bytesOf, isBufferSource, encodeUTF8, isPair, TextDecoder, encodingOf, OwnMap, OwnSet, OwnWeakMap, regExpExec: RegExpPrototype.exec, ArrayBufferPrototype, containerNames,
   TypeErrorClass, RangeErrorClass, DOMExceptionClass, PromiseClass, promiseThen, PromisePrototype, textOf, logFailure, addTimer,
   sendStream, sendPipe, exportEntry, Future, Context, streamHolders, Refusal, wrong, end, cannotSend,
 };

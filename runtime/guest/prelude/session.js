@@ -305,8 +305,8 @@ const handle = (m) => {
     case "push": return receivePush(m[1], new Result(++pushesReceived));
     case "pull": return lookup(m[1], sessionContext).pull();
     case "release": return releaseExport(id(m[1]), m[2]);
-    case "resolve": return receiveOutcome(1, id(m[1]), m[2]);
-    case "reject": return receiveOutcome(2, id(m[1]), m[2]);
+    case "resolve": return takeOutcome(1, id(m[1]), m[2]);
+    case "reject": return takeOutcome(2, id(m[1]), m[2]);
     case "stream": return receiveStream(m[1]);
     case "pipe": return receivePipe();
     case "abort": return receiveAbort(m[1]);
@@ -341,13 +341,15 @@ const interruptSession = (text) => {
     const entry = answering;
     if (answeringOut !== null) rollBack(answeringOut);
     answeringOut = running = null;
+    breakTransactions(error);
     return sendReject(entry, error);
   }
   if (running !== null) cut[0] = running;
   else apply(mapEach, exports_, [(entry) => { if (entry instanceof Result && entry.id > 0 && entry.state === 0) cut[cut.length] = entry; }]);
   running = null;
   for (let i = 0; i < cut.length; i++) cut[i].settle(2, error);
-  if (gates > 0) hostFail("blockConcurrencyWhile was interrupted: " + text);
+  breakTransactions(error);
+  if (gates > storageGates) hostFail("blockConcurrencyWhile was interrupted: " + text);
 };
 
 const evaluate = (expression, out) => {
@@ -362,6 +364,8 @@ const evaluate = (expression, out) => {
     end(2, thrown, null, cx.held, out);
   }
 };
+
+const takeOutcome = (state, n, expression) => (holdsOutcome(n) ? holdOutcome : receiveOutcome)(state, n, expression);
 
 const receiveOutcome = (state, n, expression) => {
   const hook = imports.get(n), cx = new Context(null);

@@ -9,6 +9,8 @@ const storageKey = (key) => {
   return key;
 };
 
+const hostAlarm = host.alarm, hostSetAlarm = host.setAlarm;
+
 const readKey = (key) => {
   const text = hostGet(storageKey(key));
   return text === undefined ? undefined : decodeValue(text);
@@ -48,10 +50,16 @@ const listKeys = (options) => {
   return pairs;
 };
 
+const listMap = (options) => {
+  const pairs = listKeys(options), found = new MapClass();
+  for (let i = 0; i < pairs.length; i++) apply(mapAdd, found, [pairs[i][0], pairs[i][1]]);
+  return found;
+};
+
 // writeKeys encodes every value before it writes the first, so that a value that cannot be stored changes nothing.
 const writeKeys = (values) => {
   const keys = objectKeys(values), texts = [];
-  for (let i = 0; i < keys.length; i++) texts[i] = encodeValue((storageKey(keys[i]), values[keys[i]]));
+  for (let i = 0; i < keys.length; i++) texts[i] = encodeStored((storageKey(keys[i]), values[keys[i]]));
   for (let i = 0; i < keys.length; i++) hostPut(keys[i], texts[i]);
 };
 
@@ -60,6 +68,26 @@ const removeKeys = (keys) => {
   for (let i = 0; i < keys.length; i++) storageKey(keys[i]);
   for (let i = 0; i < keys.length; i++) if (hostRemove(keys[i])) n++;
   return n;
+};
+
+// alarmTime returns the milliseconds that setAlarm is given.
+const alarmTime = (when) => {
+  const ms = isObject(when) && inherits(when, DatePrototype) ? apply(dateTime, when, []) : when;
+  if (typeof ms !== "number") throw new TypeErrorClass("setAlarm needs a Date, or a number of milliseconds since 1970");
+  if (!(ms > 0 && ms <= 8.64e15)) throw new TypeErrorClass("setAlarm needs a valid time after 1970");
+  return ms < 1 ? 1 : ms - (ms % 1);
+};
+
+const setAlarm = (when) => {
+  const ms = alarmTime(when);
+  if (typeof Gadget?.prototype?.alarm !== "function") throw new TypeErrorClass("setAlarm needs a method alarm() in the gadget's class, to be called when the alarm is due");
+  hostSetAlarm(ms);
+};
+
+const removeEverything = () => {
+  if (openTransaction !== null) throw new ErrorClass("deleteAll() cannot be used in a transaction: delete the keys that list() gives");
+  hostClear();
+  hostSetAlarm(0);
 };
 
 // done makes the promise of an operation that has been done.
@@ -79,39 +107,36 @@ class Storage {
   put(key, value) {
     return done(() => {
       if (isObject(key)) writeKeys(key);
-      else hostPut(storageKey(key), encodeValue(value));
+      else hostPut(storageKey(key), encodeStored(value));
     });
   }
   delete(key) { return done(() => (isArray(key) ? removeKeys(key) : hostRemove(storageKey(key)))); }
-  list(options) {
-    return done(() => {
-      const pairs = listKeys(options), found = new MapClass();
-      for (let i = 0; i < pairs.length; i++) apply(mapAdd, found, [pairs[i][0], pairs[i][1]]);
-      return found;
-    });
-  }
-  deleteAll() { return done(() => { hostClear(); }); }
+  list(options) { return done(() => listMap(options)); }
+  // deleteAll removes every key, and the alarm.
+  deleteAll() { return done(removeEverything); }
   // sync ends the turn: what was written commits, whatever happens later, and the gadget goes on in the next turn. Calls wait
   // meanwhile, as at every operation of storage.
   sync() {
-    gates++;
-    backlog ??= [];
+    closeStorageGate();
     return new PromiseClass((resolve) => addTimer(() => {
       resolve();
-      apply(promiseThen, new PromiseClass((open) => open()), [openGate]);
+      openStorageGate();
     }, 0, [], false));
   }
-  transaction() { return done(() => { throw later("ctx.storage.transaction", "all writes of one call are committed together already"); }); }
-  transactionSync() { throw later("ctx.storage.transactionSync", "all writes of one call are committed together already"); }
-  getAlarm() { return done(() => { throw later("ctx.storage.getAlarm", "use setTimeout while the gadget runs"); }); }
-  setAlarm() { return done(() => { throw later("ctx.storage.setAlarm", "use setTimeout while the gadget runs"); }); }
-  deleteAlarm() { return done(() => { throw later("ctx.storage.deleteAlarm", "use setTimeout while the gadget runs"); }); }
+  transaction(callback) { return new PromiseClass((resolve, reject) => queueTransaction(callback, resolve, reject)); }
+  transactionSync(callback) { return runSavepoint(callback); }
+  // setAlarm has alarm({ scheduledTime, retryCount, isRetry }) called at that time, also after a restart of the program, at
+  // least once. There is one alarm: setting another replaces it. One that is being given is gone, for getAlarm too; alarm()
+  // may set the next. If it fails and set none, it is called again after 2 s, 4 s and so on, six times.
+  setAlarm(when) { return done(() => setAlarm(when)); }
+  getAlarm() { return done(() => hostAlarm() ?? null); }
+  deleteAlarm() { return done(() => { hostSetAlarm(0); }); }
 }
 
 // kv is ctx.storage.kv: the same keys, without promises.
 const kv = freeze({
   get(key) { return readKey(key); },
-  put(key, value) { hostPut(storageKey(key), encodeValue(value)); },
+  put(key, value) { hostPut(storageKey(key), encodeStored(value)); },
   delete(key) { return hostRemove(storageKey(key)); },
   list(options) { return apply(arrayIterator, listKeys(options), []); },
 });

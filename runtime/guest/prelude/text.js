@@ -56,66 +56,105 @@ const sequence = (bytes, i) => {
   return [c, size];
 };
 
+// bytesOf makes a view on the bytes of an ArrayBuffer or of any view, also one of a subclass. It asks what the value
+// is inside, so a getter or a proxy has no say.
 const bytesOf = (source) => {
-  if (isObject(source)) {
-    const kind = containerNames.get(getPrototypeOf(source));
-    if (kind === "DataView") return new Uint8(apply(dataViewBuffer, source, []), apply(dataViewOffset, source, []), apply(dataViewBytes, source, []));
-    if (kind !== undefined) return new Uint8(apply(viewBuffer, source, []), apply(viewOffset, source, []), apply(viewBytes, source, []));
-    if (getPrototypeOf(source) === ArrayBufferPrototype) return new Uint8(source);
-  }
-  throw new TypeErrorClass("expected an ArrayBuffer or a view on one");
+  const bytes = viewOf(source);
+  if (bytes === null) throw new TypeErrorClass("expected an ArrayBuffer or a view on one");
+  return bytes;
 };
+const viewOf = (source) => {
+  if (!isObject(source)) return null;
+  if (apply(viewKind, source, []) !== undefined) return new Uint8(apply(viewBuffer, source, []), apply(viewOffset, source, []), apply(viewBytes, source, []));
+  try {
+    apply(bufferBytes, source, []);
+    return new Uint8(source);
+  } catch {}
+  try { return new Uint8(apply(dataViewBuffer, source, []), apply(dataViewOffset, source, []), apply(dataViewBytes, source, [])); } catch {}
+  return null;
+};
+const isBufferSource = (value) => viewOf(value) !== null;
 
 class TextEncoder {
   get encoding() { return "utf-8"; }
   encode(text = "") { return encodeUTF8(StringFunction(text)); }
   encodeInto(text, target) {
+    text = StringFunction(text);
+    if (!isObject(target) || apply(viewKind, target, []) !== "Uint8Array") throw new TypeErrorClass("encodeInto needs a Uint8Array");
+    const size = apply(viewBytes, target, []);
     let read = 0, written = 0;
-    for (const c of StringFunction(text)) {
-      const bytes = encodeUTF8(c);
-      if (written + bytes.length > target.length) break;
-      target.set(bytes, written);
-      read += c.length;
+    while (read < text.length) { // a few characters at a time, so that a small target costs little
+      let end = read + 1;
+      if (isPair(text, read, codeAt(text, read))) end++;
+      const bytes = encodeUTF8(sliceOf(text, read, end));
+      if (written + bytes.length > size) break;
+      apply(setBytes, target, [bytes, written]);
+      read = end;
       written += bytes.length;
     }
     return { read, written };
   }
 }
 
+// encodingOf returns the name of the encoding that a label stands for (Encoding Standard, 4.2), of those that there are.
+const encodingLabels = create(null);
+for (const [name, labels] of [["utf-8", "utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8"], ["utf-16le", "utf-16 ucs-2 unicode csunicode iso-10646-ucs-2 unicodefeff"], ["utf-16be", "unicodefffe"],
+  ["windows-1252", "latin1 l1 ascii us-ascii iso-8859-1 iso8859-1 iso88591 iso_8859-1 iso_8859-1:1987 iso-ir-100 csisolatin1 cp1252 x-cp1252 cp819 ibm819 ansi_x3.4-1968"]]) {
+  for (const label of `${name} ${labels}`.split(" ")) encodingLabels[label] = name;
+}
+const encodingOf = (label) => {
+  const text = StringFunction(label);
+  let start = 0, end = text.length;
+  const blank = (i) => { const c = codeAt(text, i); return c === 32 || c === 9 || c === 10 || c === 12 || c === 13; };
+  while (start < end && blank(start)) start++;
+  while (end > start && blank(end - 1)) end--;
+  const name = encodingLabels[lowerCase(sliceOf(text, start, end))];
+  if (name === undefined) throw new RangeErrorClass(`TextDecoder knows UTF-8, UTF-16 and Latin-1 (windows-1252), not "${text}"`);
+  return name;
+};
+
 class TextDecoder {
-  #fatal; #ignoreBOM; #rest = new Uint8(0); #started = false;
-  constructor(label = "utf-8", options = {}) {
-    const name = lowerCase(trimText(StringFunction(label)));
-    if (name !== "utf-8" && name !== "utf8" && name !== "unicode-1-1-utf-8") throw new RangeErrorClass(`TextDecoder knows only UTF-8, not ${label}`);
-    this.#fatal = !!options.fatal;
-    this.#ignoreBOM = !!options.ignoreBOM;
+  #encoding; #fatal; #ignoreBOM; #rest = new Uint8(0); #started = false; #streaming = false; #other = null;
+  constructor(label = "utf-8", options = undefined) {
+    this.#encoding = encodingOf(label);
+    if (options !== undefined && options !== null && !isObject(options) && typeof options !== "function") throw new TypeErrorClass("the options of a TextDecoder must be an object");
+    this.#fatal = !!options?.fatal;
+    this.#ignoreBOM = !!options?.ignoreBOM;
   }
-  get encoding() { return "utf-8"; }
+  get encoding() { return this.#encoding; }
   get fatal() { return this.#fatal; }
   get ignoreBOM() { return this.#ignoreBOM; }
-  decode(source = new Uint8(0), options = {}) {
-    let bytes = bytesOf(source);
+  decode(source = undefined, options = undefined) {
+    let bytes = source === undefined ? new Uint8(0) : bytesOf(source);
+    const more = !!options?.stream;
+    if (!this.#streaming) { this.#rest = new Uint8(0); this.#started = false; this.#other = null; }
+    this.#streaming = more;
+    if (this.#encoding !== "utf-8") {
+      this.#other ??= late("encoding").decoderOf(this.#encoding, this.#fatal, this.#ignoreBOM);
+      return this.#other(bytes, more);
+    }
     if (this.#rest.length > 0) {
       const joined = new Uint8(this.#rest.length + bytes.length);
-      joined.set(this.#rest);
-      joined.set(bytes, this.#rest.length);
+      apply(setBytes, joined, [this.#rest]);
+      apply(setBytes, joined, [bytes, this.#rest.length]);
       bytes = joined;
     }
-    const more = !!options.stream, parts = [];
+    const parts = [];
     let text = "", i = 0;
     this.#rest = new Uint8(0);
     while (i < bytes.length) {
-      const [c, used] = sequence(bytes, i);
+      let c = bytes[i], used = 1;
+      if (c >= 0x80) { const read = sequence(bytes, i); c = read[0]; used = read[1]; };
       if (c === -2 && more) { this.#rest = bytesSlice(bytes, i); break; }
-      if (c < 0 && this.#fatal) { this.#started = false; throw new TypeErrorClass("the bytes are not valid UTF-8"); }
+      if (c < 0 && this.#fatal) { this.#streaming = false; throw new TypeErrorClass("the bytes are not valid UTF-8"); }
       i += used;
       if (c === 0xfeff && !this.#started && !this.#ignoreBOM) { this.#started = true; continue; }
       this.#started = true;
       text += c < 0 ? "\ufffd" : fromCodePoint(c);
       if (text.length > 8192) { parts[parts.length] = text; text = ""; }
     }
-    if (!more) this.#started = false;
     parts[parts.length] = text;
     return apply(join, parts, [""]);
   }
 }
+for (const [Class, name] of [[TextEncoder, "TextEncoder"], [TextDecoder, "TextDecoder"]]) defineProperty(Class.prototype, Symbol.toStringTag, { value: name, configurable: true });

@@ -21,14 +21,14 @@ const clearTimer = (id) => {
 const runTimers = () => {
   const due = [], time = now();
   apply(mapEach, timers, [(timer, id) => {
-    if (timer.at > time) return;
+    if (timer.at > time || holdsTimer(id, timer)) return;
     let i = due.length;
     for (; i > 0 && due[i - 1].timer.at > timer.at; i--) due[i] = due[i - 1];
     due[i] = { id, timer };
   }]);
   for (let i = 0; i < due.length; i++) {
     const { id, timer } = due[i];
-    if (!timers.has(id)) continue; // an earlier one cleared it
+    if (!timers.has(id) || holdsTimer(id, timer)) continue; // an earlier one cleared it, or began a transaction
     if (timer.every < 0) timers.delete(id);
     else timer.at = time + timer.every;
     try { apply(timer.callback, undefined, timer.args); } catch (thrown) { logFailure("a timer failed", thrown); }
@@ -39,6 +39,6 @@ const runTimers = () => {
 // resetWake asks for the next wake-up again after the host has given one, or has cut the timers off.
 const resetWake = () => {
   wakeAt = -1;
-  apply(mapEach, timers, [(timer) => { if (wakeAt < 0 || timer.at < wakeAt) wakeAt = timer.at; }]);
+  apply(mapEach, timers, [(timer, id) => { if ((wakeAt < 0 || timer.at < wakeAt) && !holdsTimer(id, timer)) wakeAt = timer.at; }]);
   if (wakeAt >= 0) hostWake(wakeAt);
 };

@@ -2,11 +2,12 @@
 const noNetwork = (name) => new ErrorClass(`${name} is not available: a gadget has no network. Ask for a binding and call it through env.`);
 
 const randomBytes = (view) => {
-  const kind = isObject(view) ? containerNames.get(getPrototypeOf(view)) : undefined;
-  if (kind === undefined || kind === "DataView" || kind === "Float32Array" || kind === "Float64Array") throw new TypeErrorClass("getRandomValues needs a typed array of whole numbers");
+  const kind = isObject(view) ? apply(viewKind, view, []) : undefined;
+  if (kind === undefined && viewOf(view) === null) throw new TypeErrorClass("getRandomValues needs a typed array of whole numbers");
+  if (kind === undefined || kind === "Float16Array" || kind === "Float32Array" || kind === "Float64Array") throw new DOMExceptionClass("getRandomValues needs a typed array of whole numbers", "TypeMismatchError");
   const bytes = bytesOf(view);
   if (bytes.length > 65536) throw new DOMExceptionClass("getRandomValues gives at most 65536 bytes", "QuotaExceededError");
-  bytes.set(hostRandom(bytes.length));
+  apply(setBytes, bytes, [hostRandom(bytes.length)]);
   return view;
 };
 
@@ -20,19 +21,25 @@ const randomUUID = () => {
 };
 const hexDigits = "0123456789abcdef";
 
+const engineMicrotask = queueMicrotask;
 const globals = {
   console: consoleObject,
   setTimeout: (callback, ms, ...args) => addTimer(callback, ms, args, false),
   setInterval: (callback, ms, ...args) => addTimer(callback, ms, args, true),
   clearTimeout: clearTimer,
   clearInterval: clearTimer,
+  queueMicrotask: (callback) => {
+    if (typeof callback !== "function") throw new TypeErrorClass("queueMicrotask needs a function");
+    engineMicrotask(() => { try { apply(callback, undefined, []); } catch (thrown) { logFailure("a microtask failed", thrown); } });
+  },
+  reportError: (thrown) => { logFailure("reported", thrown); },
   structuredClone,
   TextEncoder,
   TextDecoder,
   crypto: {
     getRandomValues: randomBytes,
     randomUUID,
-    get subtle() { throw later("crypto.subtle", "use crypto.randomUUID and crypto.getRandomValues meanwhile"); },
+    get subtle() { return late("subtle").subtle; },
   },
   fetch: () => done(() => { throw noNetwork("fetch"); }),
   WebSocket: class WebSocket { constructor() { throw noNetwork("WebSocket"); } },
@@ -40,3 +47,4 @@ const globals = {
 };
 for (const name of objectKeys(globals)) hide(globalThis, name, globals[name]);
 hide(globalThis, "self", globalThis);
+for (const [object, name] of [[globals.crypto, "Crypto"], [consoleObject, "console"], [performance, "Performance"]]) defineProperty(object, Symbol.toStringTag, { value: name, configurable: true });

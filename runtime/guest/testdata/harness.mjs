@@ -32,7 +32,7 @@ const listKeys = (store, json) => {
 };
 
 export class Guest {
-  logs = []; sent = []; failure = ""; wakeAt = -1; onMessage = null; jobs = 0;
+  logs = []; sent = []; alarmAt = 0; failure = ""; wakeAt = -1; onMessage = null; jobs = 0;
 
   static async open(files, { store = memoryStorage(), bindings = [], start = true, memoryLimit } = {}) {
     if (typeof files === "string") files = { "server.js": files };
@@ -74,6 +74,14 @@ export class Guest {
     add("put", (k, v) => { store.set(k.toString(), v.toString()); return nothing(); });
     add("remove", (k) => (store.delete(k.toString()) ? vm.true : vm.false));
     add("clear", () => { store.clear(); return nothing(); });
+    // A transaction remembers everything as it was; a restart has none.
+    const saved = [], keep = () => [[...store], this.alarmAt], restoreTo = ([entries, alarm]) => { store.clear(); for (const [k, v] of entries) store.set(k, v); this.alarmAt = alarm; };
+    const number = (n) => vm.newNumber(n);
+    add("begin", () => number(saved.push(keep())));
+    add("commit", (n) => { if (n.toNumber() > saved.length) throw new Error("no transaction"); saved.length = n.toNumber() - 1; return nothing(); });
+    add("rollback", (n) => { if (n.toNumber() > saved.length) throw new Error("no transaction"); restoreTo(saved[n.toNumber() - 1]); saved.length = n.toNumber() - 1; return nothing(); });
+    add("alarm", () => (this.alarmAt ? number(this.alarmAt) : nothing()));
+    add("setAlarm", (at) => { this.alarmAt = at.toNumber(); return nothing(); });
     add("log", (level, t) => { this.logs.push(level.toString() + " " + t.toString()); return nothing(); });
     add("random", (n) => {
       const buffer = vm.newArrayBuffer(randomBytes(n.toNumber()));

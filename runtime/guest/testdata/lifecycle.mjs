@@ -34,7 +34,7 @@ for (const [name, code, want] of [["syntax", "export class {", /class statement/
 }
 {
   const g = await Guest.open(head + `export class Gadget extends DurableObject { constructor(c, e) { super(c, e); throw new RangeError("no start") } }`);
-  equal("a throwing constructor", g.startError, "RangeError: no start");
+  check("a throwing constructor", /^RangeError: no start\n +at Gadget \(server\.js:2:\d+\)$/.test(g.startError), g.startError);
   check("is logged", /constructor of Gadget failed: RangeError: no start/.test(g.logs.join()), g.logs.join());
 }
 {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"toolshed/runtime/host/sandbox/linear"
 	"toolshed/runtime/host/walls"
 	"toolshed/runtime/host/wire"
 )
@@ -51,8 +52,8 @@ type Options struct {
 // environment, no core file, no file of any size to write, and few descriptors; WebAssembly is the wall there.
 func Main(build string, options Options) int {
 	runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
-	debug.SetMemoryLimit(softMemory)
-	link, err := inherited()
+	debug.SetMemoryLimit(linear.SoftLimit)
+	link, err := walls.Inherited()
 	if err != nil {
 		return 2
 	}
@@ -134,6 +135,9 @@ func (b *box) serve(in *bufio.Reader) int {
 		case wire.Ack:
 			u := &wire.Unpacker{B: f.Body}
 			w.acked(int(u.Uint()), int(u.Uint()))
+		case wire.Quiet:
+			u := &wire.Unpacker{B: f.Body}
+			w.askedToRest(u.Uint())
 		case wire.Stop:
 			w.stop()
 		}

@@ -3,9 +3,6 @@ package sandbox
 import (
 	"testing"
 	"time"
-
-	"toolshed/runtime/host/wire"
-	"toolshed/runtime/storage"
 )
 
 // Waiting for the kernel moves the deadlines, its work does not, and only so much waiting in one turn.
@@ -17,20 +14,5 @@ func TestWaitingIsGivenBack(t *testing.T) {
 		if got := c.soft.Sub(start); got != step.moved*time.Millisecond || c.hard != c.soft {
 			t.Fatalf("%+v: %v", step, got)
 		}
-	}
-}
-
-// Each write counts with what it costs to keep, so that many small ones are bounded too.
-func TestWritesCountTheirCost(t *testing.T) {
-	o := &overlay{}
-	for _, key := range []string{"a", "b", "a"} {
-		o.set(storage.Write{Key: key, Value: []byte("xyz")})
-	}
-	if want := 2 * (wire.WriteCost + 4); o.size != want {
-		t.Fatal(o.size, want)
-	}
-	o.set(storage.Write{Key: "a", Delete: true})
-	if want := 2*(wire.WriteCost+4) - 3; o.size != want {
-		t.Fatal(o.size, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"toolshed/runtime/fuel"
 	"toolshed/runtime/guest"
+	"toolshed/runtime/host/sandbox/image"
 )
 
 // defaultRefill is the fuel between two ticks of the engine.
@@ -25,6 +26,7 @@ type engineOptions struct {
 	noImage     bool
 	copyImage   bool
 	noInterrupt bool
+	noCodes     bool // no start images of code: every start evaluates it
 	refill      int32
 	prelude     string // tests only; empty: guest.Prelude
 }
@@ -36,7 +38,8 @@ type engine struct {
 	runtime  wazero.Runtime
 	fresh    wazero.CompiledModule
 	stripped wazero.CompiledModule // nil without an image
-	image    *image                // nil without an image
+	image    *startImage           // nil without an image
+	codes    *image.Store          // start images of gadgets' code; nil without an image
 	workers  string
 	random   uint32 // offset of the random state from the context's address; 0 if unknown
 }
@@ -162,6 +165,11 @@ func (v *vm) collect(next uint64) error {
 	if _, err := v.call(fnRunGC); err != nil {
 		return err
 	}
+	return v.collectAfter(next)
+}
+
+// collectAfter lets the engine collect garbage once so many bytes more are in use.
+func (v *vm) collectAfter(next uint64) error {
 	size, err := v.call32(fnAllocated)
 	if err != nil {
 		return err
@@ -170,11 +178,37 @@ func (v *vm) collect(next uint64) error {
 	return err
 }
 
-// newVM makes a VM for a gadget, from the image if there is one.
-func (e *engine) newVM(h hostSide, limit int64) (*vm, error) {
+// newVM makes a VM for a gadget: from the prelude's image if there is one, and with the image of the gadget's code laid
+// over it if that is not nil. The vm releases code when it is closed, newVM when it fails.
+func (e *engine) newVM(h hostSide, limit int64, code *image.Image) (*vm, error) {
 	if e.image == nil {
 		return e.initVM(h, limit)
 	}
+	v, err := e.mapVM(h, limit)
+	if err != nil {
+		if code != nil {
+			code.Release()
+		}
+		return nil, err
+	}
+	if v.code = code; code != nil {
+		err = v.lay()
+	}
+	if err == nil {
+		err = e.seedRandom(v)
+	}
+	if err == nil {
+		_, err = v.call(fnMemoryLimit, uint64(v.heapLimit()))
+	}
+	if err != nil {
+		v.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// mapVM makes a VM that is as the prelude's image, down to its random state and its limits.
+func (e *engine) mapVM(h hostSide, limit int64) (*vm, error) {
 	v := &vm{host: h, limit: limit, ptrs: e.image.ptrs}
 	v.ctx = context.WithValue(context.Background(), vmKey{}, v)
 	ctx := experimental.WithMemoryAllocator(v.ctx, e.image.memory(v))
@@ -184,18 +218,21 @@ func (e *engine) newVM(h hostSide, limit int64) (*vm, error) {
 	}
 	v.attach(mod)
 	e.image.fill(v)
+	if e.image.mapped != nil {
+		v.base = e.image.view()
+	}
+	return v, nil
+}
+
+// seedRandom gives Math.random a start of the instance's own.
+func (e *engine) seedRandom(v *vm) error {
 	var seed [8]byte
 	_, _ = rand.Read(seed[:])
 	seed[0] |= 1 // never zero
 	if !v.mem.Write(v.ptrs.context+e.random, seed[:]) {
-		v.close()
-		return nil, errors.New("the start image is damaged")
+		return errors.New("the start image is damaged")
 	}
-	if _, err := v.call(fnMemoryLimit, uint64(v.heapLimit())); err != nil {
-		v.close()
-		return nil, err
-	}
-	return v, nil
+	return nil
 }
 
 // makeImage initialises one VM without a gadget and keeps its memory.
@@ -223,7 +260,9 @@ func (e *engine) makeImage(ctx context.Context, module *fuel.Module) error {
 	if e.stripped, err = compile(ctx, e.runtime, stripped); err != nil {
 		return err
 	}
-	e.image, err = newImage(b, v.ptrs, e.copyImage)
+	if e.image, err = newImage(b, v.ptrs, e.copyImage); err == nil && !e.noCodes {
+		e.codes = image.NewStore(arenaSize, e.copyImage)
+	}
 	return err
 }
 
@@ -313,8 +352,9 @@ func hostModules(ctx context.Context, r wazero.Runtime) error {
 // badDescriptor: the guest has no files (WASI's EBADF).
 func badDescriptor(_ *vm, st []uint64) { st[0] = 8 }
 
-// clock gives the time; while the engine is initialised it gives the seed, which the engine takes from it.
+// clock gives the time, which no image may hold; while the engine is initialised it gives the seed, which the engine takes from it.
 func (v *vm) clock(st []uint64) {
+	v.touched = true
 	now := time.Now().UnixNano()
 	if v.seed != 0 {
 		now = int64(v.seed) * 1000
@@ -327,6 +367,7 @@ func (v *vm) clock(st []uint64) {
 }
 
 func (v *vm) randomGet(st []uint64) {
+	v.touched = true
 	b, ok := v.mem.Read(uint32(st[0]), uint32(st[1]))
 	if !ok {
 		st[0] = 21

@@ -1,18 +1,14 @@
 package sandbox
 
 import (
-	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"path"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
 
+	"toolshed/runtime/host/sandbox/modules"
+	"toolshed/runtime/host/sandbox/overlay"
 	"toolshed/runtime/host/wire"
 	"toolshed/runtime/storage"
 )
@@ -25,6 +21,12 @@ type hostSide interface {
 	put(key, value string) error
 	remove(key string) (found bool, err error)
 	clear() error
+	alarm() (at int64, err error)
+	setAlarm(at int64) error
+	begin(sync bool) (int, error)
+	commit(layer int) error
+	rollback(layer int) error
+	unwound()
 	log(level, text string) error
 	wake(ms float64) error
 	fail(text string) error
@@ -41,6 +43,12 @@ func (noHost) list(storage.ListOptions) ([]storage.Entry, error) { return nil, e
 func (noHost) put(string, string) error                          { return errNoHost }
 func (noHost) remove(string) (bool, error)                       { return false, errNoHost }
 func (noHost) clear() error                                      { return errNoHost }
+func (noHost) alarm() (int64, error)                             { return 0, errNoHost }
+func (noHost) setAlarm(int64) error                              { return errNoHost }
+func (noHost) begin(bool) (int, error)                           { return 0, errNoHost }
+func (noHost) commit(int) error                                  { return errNoHost }
+func (noHost) rollback(int) error                                { return errNoHost }
+func (noHost) unwound()                                          {}
 func (noHost) log(string, string) error                          { return errNoHost }
 func (noHost) wake(float64) error                                { return errNoHost }
 func (noHost) fail(string) error                                 { return errNoHost }
@@ -88,7 +96,12 @@ var hostFunctions = map[string]func(v *vm, a args) (uint32, error){
 		}
 		return v.boolean(found)
 	},
-	"clear": func(v *vm, _ args) (uint32, error) { return 0, v.host.clear() },
+	"clear":    func(v *vm, _ args) (uint32, error) { return 0, v.host.clear() },
+	"alarm":    hostAlarm,
+	"setAlarm": hostSetAlarm,
+	"begin":    hostBegin,
+	"commit":   func(v *vm, a args) (uint32, error) { return hostEnd(a, v.host.commit) },
+	"rollback": func(v *vm, a args) (uint32, error) { return hostEnd(a, v.host.rollback) },
 	"log": func(v *vm, a args) (uint32, error) {
 		level, err := a.text(0)
 		if err != nil {
@@ -101,6 +114,7 @@ var hostFunctions = map[string]func(v *vm, a args) (uint32, error){
 		return 0, v.host.log(level, text)
 	},
 	"random": hostRandom,
+	"digest": hostDigest, "hmac": hostHMAC, "seal": hostSeal, "open": hostOpen, "equal": hostEqual,
 	"wake": func(v *vm, a args) (uint32, error) {
 		ms, err := a.number(0)
 		if err != nil {
@@ -122,33 +136,19 @@ func hostList(v *vm, a args) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	var o struct {
-		Start, StartAfter, End, Prefix string
-		Reverse                        bool
-		Limit                          float64
-	}
-	if err := json.Unmarshal([]byte(s), &o); err != nil || o.Limit != math.Trunc(o.Limit) || o.Limit < 0 {
-		return 0, errors.New("list: the options are malformed")
-	}
-	entries, err := v.host.list(storage.ListOptions{Start: o.Start, StartAfter: o.StartAfter, End: o.End,
-		Prefix: o.Prefix, Reverse: o.Reverse, Limit: int(min(o.Limit, 1<<30))})
+	o, err := overlay.ParseList(s)
 	if err != nil {
 		return 0, err
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // six bytes for one that needs no escape
-	out.WriteByte('[')
-	for k, e := range entries {
-		if k > 0 {
-			out.WriteByte(',')
-		}
-		if err := enc.Encode([2]string{e.Key, string(e.Value)}); err != nil {
-			return 0, err
-		}
+	entries, err := v.host.list(o)
+	if err != nil {
+		return 0, err
 	}
-	out.WriteByte(']')
-	return v.newString(out.String())
+	out, err := overlay.ListText(entries)
+	if err != nil {
+		return 0, err
+	}
+	return v.newString(out)
 }
 
 func hostRandom(v *vm, a args) (uint32, error) {
@@ -231,6 +231,7 @@ func (v *vm) hostCall(st []uint64) {
 	if !ok || n > 1024 {
 		v.stop(wire.Fail(wire.KindTrap, errMemory.Error()))
 	}
+	v.touched = true
 	f := hostFunctions[string(name)]
 	a := args{v: v}
 	if n > 0 {
@@ -322,20 +323,12 @@ func (v *vm) promiseRejection(st []uint64) {
 	v.free(uint32(st[1]))
 }
 
-// workersModule is the one module that is not a file of the gadget.
-const workersModule = "cloudflare:workers"
-
 // moduleNormalize resolves an import: the address of a text that ends with a zero, or 0 with an exception pending.
 func (v *vm) moduleNormalize(st []uint64) {
-	base := v.moduleName(uint32(st[0]))
-	name := v.moduleName(uint32(st[1]))
-	to := name
-	if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {
-		to = path.Join(path.Dir(base), name)
-	}
-	if _, ok := v.files[to]; (!ok || base == workersModule) && to != workersModule || !utf8.ValidString(to) {
+	to, err := modules.Resolve(v.files, v.moduleName(uint32(st[0])), v.moduleName(uint32(st[1])))
+	if err != nil {
 		v.importFailed = true
-		st[0] = uint64(v.throw("cannot import " + wire.Clip(name, 200)))
+		st[0] = uint64(v.throw(err.Error()))
 		return
 	}
 	st[0] = uint64(v.must(v.write(to)))
@@ -343,15 +336,13 @@ func (v *vm) moduleNormalize(st []uint64) {
 
 // moduleLoad gives the source of a resolved module: its address, with its length stored where asked.
 func (v *vm) moduleLoad(st []uint64) {
-	name := v.moduleName(uint32(st[0]))
-	source, ok := v.files[name]
-	text := string(source)
-	if name == workersModule {
-		text, ok = v.workers, true
+	text, err := v.workers, error(nil)
+	if name := v.moduleName(uint32(st[0])); name != modules.Workers {
+		text, err = modules.Source(v.files, name)
 	}
-	if !ok {
+	if err != nil {
 		v.importFailed = true
-		st[0] = uint64(v.throw("cannot import " + wire.Clip(name, 200)))
+		st[0] = uint64(v.throw(err.Error()))
 		return
 	}
 	p := v.must(v.write(text))

@@ -47,7 +47,7 @@ func (w *worker) get(key string) (string, bool, error) {
 	if err := checkKey(key); err != nil {
 		return "", false, err
 	}
-	if value, found, known := w.over.find(key); known {
+	if value, found, known := w.over.Find(key); known {
 		return string(value), found, nil
 	}
 	u, err := w.ask(wire.Pack(wire.Ask, w.id).Uint(wire.AskGet).Text(key))
@@ -60,9 +60,9 @@ func (w *worker) get(key string) (string, bool, error) {
 
 func (w *worker) list(o storage.ListOptions) ([]storage.Entry, error) {
 	var below []storage.Entry
-	if !w.over.cleared {
+	if !w.over.Hidden() {
 		p := wire.Pack(wire.Ask, w.id).Uint(wire.AskList)
-		wire.PackList(p, w.over.widen(o))
+		wire.PackList(p, w.over.Widen(o))
 		u, err := w.ask(p)
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (w *worker) list(o storage.ListOptions) ([]storage.Entry, error) {
 			return nil, u.Err
 		}
 	}
-	list, size := w.over.merge(o, below), 0
+	list, size := w.over.Merge(o, below), 0
 	for _, e := range list {
 		if size += len(e.Key) + len(e.Value) + storage.EntryCost; size > wire.MaxList {
 			return nil, wire.ErrList
@@ -92,13 +92,13 @@ func (w *worker) put(key, value string) error {
 
 // write adds a write to the turn, within its bounds.
 func (w *worker) write(wr storage.Write) error {
-	switch size, full := w.over.next(wr); {
+	switch size, full := w.over.Next(wr); {
 	case full:
 		return fmt.Errorf("a turn may write or remove at most %d keys: do the rest in another call", wire.MaxWrites)
 	case size+w.said > wire.MaxTurn:
 		return fmt.Errorf("a turn may write at most %d MiB: do the rest in another call", wire.MaxTurn>>20)
 	}
-	w.over.set(wr)
+	w.over.Set(wr)
 	return nil
 }
 
@@ -110,14 +110,31 @@ func (w *worker) remove(key string) (bool, error) {
 	return found, err
 }
 
-func (w *worker) clear() error {
-	w.over.clear()
-	return nil
+func (w *worker) clear() error { w.over.Clear(); return nil }
+
+func (w *worker) alarm() (int64, error) {
+	if at, known := w.over.Alarm(); known {
+		return at, nil
+	}
+	u, err := w.ask(wire.Pack(wire.Ask, w.id).Uint(wire.AskAlarm))
+	if err != nil {
+		return 0, err
+	}
+	return int64(min(u.Uint(), wire.MaxTime)), u.Err
 }
+
+func (w *worker) setAlarm(at int64) error { w.over.SetAlarm(at); return nil }
+
+func (w *worker) begin(sync bool) (int, error) { return w.over.Begin(sync) }
+func (w *worker) commit(layer int) error       { return w.over.Commit(layer) }
+func (w *worker) rollback(layer int) error     { return w.over.Rollback(layer) }
+
+// unwound is told that code of the guest was broken off.
+func (w *worker) unwound() { w.over.Unwind() }
 
 func (w *worker) send(text string) error {
 	w.said += len(text)
-	if len(text) > wire.MaxMessage || w.over.size+w.said > wire.MaxTurn || len(w.messages) >= wire.MaxMessages {
+	if len(text) > wire.MaxMessage || w.over.Size()+w.said > wire.MaxTurn || len(w.messages) >= wire.MaxMessages {
 		return wire.Fail(wire.KindProtocol, "the gadget said more than it may")
 	}
 	w.messages = append(w.messages, text)

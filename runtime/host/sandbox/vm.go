@@ -9,6 +9,8 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"toolshed/runtime/host/sandbox/image"
+	"toolshed/runtime/host/sandbox/linear"
 	"toolshed/runtime/host/wire"
 )
 
@@ -69,6 +71,8 @@ const (
 	fnRunGC
 	fnSetThreshold
 	fnAllocated
+	fnViewBuffer
+	fnBufferData
 	fnCount
 )
 
@@ -81,7 +85,7 @@ var fnNames = [fnCount]string{"_initialize", "qjs_init", "qjs_get_context_ptr", 
 	"qjs_is_number", "qjs_is_function", "qjs_is_undefined", "qjs_get_string", "qjs_get_string_len",
 	"qjs_free_cstring", "qjs_get_float64", "qjs_get_exception", "qjs_is_job_pending", "qjs_execute_pending_job",
 	"qjs_promise_state", "qjs_promise_result", "qjs_run_gc", "qjs_set_gc_threshold",
-	"qjs_get_allocated_size"}
+	"qjs_get_allocated_size", "qjs_get_typed_array_buffer", "qjs_get_array_buffer"}
 
 // The functions of the prelude's guest object. The first guestNeeded must be there.
 const (
@@ -121,8 +125,12 @@ type vm struct {
 
 	halt         atomic.Pointer[wire.Failure] // why the next tick must trap
 	refused      bool                         // the memory could not grow
-	files        map[string][]byte            // what modules are loaded from
-	importFailed bool                         // an import could not be resolved
+	touched      bool                         // the guest asked for something that differs from start to start
+	code         *image.Image                 // laid over the memory; may be nil
+	base         []byte                       // what the memory was mapped from; nil if it was not
+	memory       *linear.Memory
+	files        map[string][]byte // what modules are loaded from
+	importFailed bool              // an import could not be resolved
 	workers      string
 }
 
@@ -135,13 +143,23 @@ type engineFn struct {
 
 func (v *vm) attach(mod api.Module) { v.mod, v.mem = mod, mod.Memory() }
 
-// close frees the engine's memory. The vm must not be running.
-func (v *vm) close() { _ = v.mod.Close(context.Background()) }
+// close frees the engine's memory, and then gives up the image that was laid over it. The vm must not be running.
+func (v *vm) close() {
+	_ = v.mod.Close(context.Background())
+	if v.code != nil {
+		v.code.Release()
+		v.code = nil
+	}
+}
 
-// rest drops the native stacks of functions that are not running. An idle instance does without them.
+// rest drops the native stacks of functions that are not running, and the private copies of pages that are as the image
+// again: most of what a turn touches it leaves as it was. An idle instance does without both.
 func (v *vm) rest() {
 	for k := range v.fns {
 		v.fns[k].f = nil
+	}
+	if b, ok := v.mem.Read(0, v.mem.Size()); ok && v.base != nil {
+		v.memory.Forget(image.Unchanged(v.base, v.code, b))
 	}
 }
 
@@ -468,6 +486,7 @@ func (v *vm) drain() error {
 			if err := v.exception(); !errors.As(err, &t) {
 				return err
 			}
+			v.host.unwound()
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"toolshed/runtime/host/sandbox/image"
+	"toolshed/runtime/host/sandbox/modules"
+	"toolshed/runtime/host/sandbox/overlay"
 	"toolshed/runtime/host/wire"
 )
 
@@ -37,20 +40,24 @@ type worker struct {
 	unackedN int
 	vm       *vm
 	stopping bool
+	quiet    uint64 // the number of a wire.Quiet that waits for its answer; 0: none
 
 	wakeup  chan struct{}
 	answers chan []byte
 	stopped chan struct{}
 
 	// Owned by the goroutine.
-	over     overlay
+	over     overlay.Turn
 	messages []string
 	said     int
 	dealt    int
+	taken    uint64 // messages, since the start
 	wakeAt   time.Time
 	gate     wire.LineGate
 	starting bool
-	logged   bool // a line of this turn waits at the kernel
+	logged   bool      // a line of this turn waits at the kernel
+	untold   bool      // a turn has ended that the kernel was not told of
+	key      image.Key // of the code
 }
 
 func newWorker(b *box, id uint32, body []byte) (*worker, error) {
@@ -91,6 +98,20 @@ func (w *worker) acked(bytes, turns int) {
 	wire.Signal(w.wakeup)
 }
 
+// askedToRest lets the goroutine say, once it has nothing to do, whether the instance could be ended unnoticed.
+func (w *worker) askedToRest(number uint64) {
+	w.mu.Lock()
+	w.quiet = number
+	w.mu.Unlock()
+	wire.Signal(w.wakeup)
+}
+
+// answerQuiet tells what is known only here. All turns have been sent before.
+func (w *worker) answerQuiet(number uint64) {
+	quiet := w.wakeAt.IsZero() && !w.over.Open() && w.over.Empty() && len(w.messages) == 0
+	w.box.out.PutSlow(wire.Pack(wire.Rest, w.id).Uint(number).Bool(quiet).Uint(w.taken).Done(), maxQueued)
+}
+
 // stop ends the instance from outside, at the guest's next tick at the latest.
 func (w *worker) stop() {
 	w.mu.Lock()
@@ -128,22 +149,17 @@ func (w *worker) live() (err error) {
 			err = wire.Fail(wire.KindTrap, fmt.Sprint("the sandbox failed: ", x))
 		}
 	}()
-	v, err := w.box.engine.newVM(w, w.limits.Memory)
-	if err != nil {
-		return wire.Fail(wire.KindTrap, "the sandbox could not be made: "+err.Error())
+	if err := w.make(); err != nil {
+		return err
 	}
-	v.files, v.workers = w.files, w.box.engine.workers
-	w.mu.Lock()
-	w.vm = v
-	stopping := w.stopping
-	w.mu.Unlock()
-	if stopping {
-		return wire.Fail(wire.KindClosed, "closed")
-	}
+	v := w.vm
 	if err := w.boot(); err != nil {
 		return err
 	}
-	w.files, v.files = nil, nil
+	if !modules.KeepFiles(w.files) {
+		v.files = nil
+	}
+	w.files = nil
 	for {
 		message, timer, err := w.next()
 		if err != nil {
@@ -151,6 +167,7 @@ func (w *worker) live() (err error) {
 		}
 		v.begin(w.limits.Soft, w.limits.Hard)
 		if timer {
+			w.box.out.PutSlow(wire.Pack(wire.Woke, w.id).Done(), maxQueued)
 			err = w.enter(guestWake, 0)
 		} else {
 			w.dealt += len(message)
@@ -165,6 +182,29 @@ func (w *worker) live() (err error) {
 	}
 }
 
+// make makes the vm, with the gadget's code evaluated in it if there is an image of that.
+func (w *worker) make() error {
+	e := w.box.engine
+	var code *image.Image
+	if e.codes != nil {
+		w.key = e.codeKey(w.files, w.limits.Memory)
+		code = e.codes.Take(w.key)
+	}
+	v, err := e.newVM(w, w.limits.Memory, code)
+	if err != nil {
+		return wire.Fail(wire.KindTrap, "the sandbox could not be made: "+err.Error())
+	}
+	v.files, v.workers = w.files, e.workers
+	w.mu.Lock()
+	w.vm = v
+	stopping := w.stopping
+	w.mu.Unlock()
+	if stopping {
+		return wire.Fail(wire.KindClosed, "closed")
+	}
+	return nil
+}
+
 // next waits for a message or for the wake-up time, while the kernel is not too far behind.
 func (w *worker) next() (message []byte, timer bool, err error) {
 	rested := false
@@ -177,10 +217,16 @@ func (w *worker) next() (message []byte, timer bool, err error) {
 			if w.inbox = w.inbox[1:]; len(w.inbox) == 0 {
 				w.inbox = nil
 			}
+			w.taken++
 			w.mu.Unlock()
 			return message, false, nil
 		}
+		asked := w.quiet
+		w.quiet = 0
 		w.mu.Unlock()
+		if asked != 0 {
+			w.answerQuiet(asked)
+		}
 		wait := time.Duration(math.MaxInt64)
 		if !rested {
 			wait = restAfter
@@ -205,22 +251,46 @@ func (w *worker) next() (message []byte, timer bool, err error) {
 				w.vm.rest()
 				w.box.rested()
 				w.tellDropped()
+				if w.untold {
+					w.tellTurn()
+				}
 			}
 		}
 		t.Stop()
 	}
 }
 
-// boot evaluates the gadget's module and runs its constructor: the first turn.
+// boot evaluates the gadget's module, unless the vm was made from its image, and runs its constructor: the first turn.
 func (w *worker) boot() error {
 	v := w.vm
-	source, ok := w.files["server.js"]
-	if !ok {
+	if _, ok := w.files["server.js"]; !ok {
+		if _, ok := w.files["server.wasm"]; ok {
+			return wire.Fail(wire.KindNoGadget, "server.wasm comes with a later version of Toolshed: write server.js meanwhile")
+		}
 		return wire.Fail(wire.KindNoGadget, "there is no server.js")
+	}
+	source, err := modules.Source(w.files, "server.js")
+	if err != nil {
+		return wire.Fail(wire.KindSyntax, err.Error())
 	}
 	w.starting = true
 	v.begin(w.limits.Soft, w.limits.Hard)
-	promise, err := v.eval(string(source), "server.js", evalModule)
+	if v.code == nil {
+		random := w.box.engine.randomState(v)
+		if err := w.evaluate(source); err != nil {
+			return err
+		}
+		if err := w.box.engine.evaluated(v, w.key, random); err != nil {
+			return w.startFailure(err)
+		}
+	}
+	return w.construct()
+}
+
+// evaluate evaluates the gadget's module and gives it to the prelude.
+func (w *worker) evaluate(source string) error {
+	v := w.vm
+	promise, err := v.eval(source, "server.js", evalModule)
 	if err != nil {
 		return w.startFailure(err)
 	}
@@ -238,6 +308,12 @@ func (w *worker) boot() error {
 	if text, err := w.complaint(x); err != nil || text != "" {
 		return w.refused(err, wire.KindNoGadget, text)
 	}
+	return nil
+}
+
+// construct makes the gadget.
+func (w *worker) construct() error {
+	v := w.vm
 	spec, err := json.Marshal(map[string]any{"id": w.gadget, "bindings": append([]string{}, w.bindings...)})
 	if err != nil {
 		return err
@@ -246,7 +322,8 @@ func (w *worker) boot() error {
 	if err != nil {
 		return w.startFailure(err)
 	}
-	if x, err = v.enter(guestStart, arg); err != nil {
+	x, err := v.enter(guestStart, arg)
+	if err != nil {
 		return w.startFailure(err)
 	}
 	if text, err := w.complaint(x); err != nil || text != "" {
@@ -332,6 +409,7 @@ func (w *worker) enter(fn int, arg uint32) error {
 	var t *thrown
 	switch {
 	case errors.As(err, &t):
+		w.unwound()
 		if !t.uncatchable {
 			return w.log("error", "Uncaught "+t.text)
 		}
@@ -353,26 +431,29 @@ func (w *worker) endTurn() error {
 			return err
 		}
 	}
-	n := w.over.size + w.said + len(w.messages)*wire.MessageCost
-	if w.over.empty() && len(w.messages) == 0 && !w.logged && w.dealt < silentBytes {
-		return nil // the next turn tells
+	if w.over.Empty() && len(w.messages) == 0 && !w.logged && w.dealt < silentBytes {
+		w.untold = true
+		return nil // the next turn tells, or the next rest
 	}
-	p := wire.Pack(wire.Turn, w.id).Uint(uint64(w.dealt)).Bool(w.over.cleared).Uint(uint64(len(w.over.order)))
-	for _, key := range w.over.order {
-		wr := w.over.writes[key]
-		p.Text(key).Bool(wr.Delete).Bytes(wr.Value)
-	}
+	w.tellTurn()
+	return nil
+}
+
+// tellTurn sends what was written and said since the last time.
+func (w *worker) tellTurn() {
+	w.untold = false
+	p := wire.Pack(wire.Turn, w.id).Uint(uint64(w.dealt))
+	n := w.over.Pack(p) + w.said + len(w.messages)*wire.MessageCost
 	p.Uint(uint64(len(w.messages)))
 	for _, m := range w.messages {
 		p.Text(m)
 	}
-	w.over, w.messages, w.said, w.dealt, w.logged = overlay{}, nil, 0, 0, false
+	w.messages, w.said, w.dealt, w.logged = nil, 0, 0, false
 	w.mu.Lock()
 	w.unacked += n
 	w.unackedN++
 	w.mu.Unlock()
 	w.box.out.PutSlow(p.Done(), maxQueued)
-	return nil
 }
 
 // interrupted tells the prelude that the turn was cut off, so that whoever waits for it hears of it.

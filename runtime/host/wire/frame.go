@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of the frames; both ends must have the same.
-const Version = 2
+const Version = 3
 
 // Bounds of the protocol, the same on both sides.
 const (
@@ -44,6 +44,7 @@ const (
 	Ping               // a number; to the child itself
 	Ack                // turns and bytes that the kernel is done with
 	Probe              // try what must be refused
+	Quiet              // a number: is the instance at rest?
 )
 
 // Kinds of frames, child to kernel.
@@ -56,6 +57,8 @@ const (
 	Log                 // one console line
 	Pong                // the number of the Ping
 	Report              // of Probe
+	Woke                // a turn begins that no message began
+	Rest                // to Quiet: its number, whether nothing goes on, how many messages were dealt with
 )
 
 // Frame is one frame: its kind, the instance it is about (0: the child itself) and its contents.

@@ -11,6 +11,7 @@ import (
 const (
 	AskGet = iota + 1
 	AskList
+	AskAlarm
 )
 
 // MaxList is the largest list that a guest is given, counted as storage.ListOptions say.

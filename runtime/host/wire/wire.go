@@ -18,6 +18,7 @@ const (
 	KindMemory   = "memory"    // the memory limit was passed
 	KindStack    = "stack"     // the WebAssembly stack overflowed
 	KindStorage  = "storage"   // a turn could not be committed
+	KindQuota    = "quota"     // a turn would have passed the storage's limit
 	KindProtocol = "protocol"  // a bound of the protocol was passed
 	KindTrap     = "trap"      // the guest trapped
 	KindChild    = "child"     // the child process died or was killed
@@ -28,10 +29,11 @@ const (
 type Failure struct {
 	Kind    string // one of the Kind constants
 	Message string // for a person; holds text of the gadget's making where Kind is syntax, no-gadget or start
+	Suspect bool   // of KindChild: it happened while a turn of this gadget ran, so that it may be the gadget's doing
 }
 
 // Fail makes a Failure.
-func Fail(kind, message string) *Failure { return &Failure{kind, message} }
+func Fail(kind, message string) *Failure { return &Failure{Kind: kind, Message: message} }
 
 // Error returns the message with its kind.
 func (f *Failure) Error() string { return "gadget " + f.Kind + ": " + f.Message }

@@ -39,6 +39,8 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("large values count once", s.testLargeQuota)
 	t.Run("quota", s.testQuota)
 	t.Run("order of commits", s.testCommitOrder)
+	t.Run("alarm", s.testAlarm)
+	t.Run("alarms are announced", s.testAnnounced)
 	t.Run("closed", s.testClosed)
 	t.Run("many goroutines", s.testParallel)
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package sandbox
+package walls
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inherited opens the child's end. Every other descriptor that came along is closed.
-func inherited() (io.ReadWriteCloser, error) {
+// Inherited opens the child's end. Every other descriptor that came along is closed.
+func Inherited() (io.ReadWriteCloser, error) {
 	if err := unix.SetNonblock(3, true); err != nil {
 		return nil, errors.New("the gadget host is started by the program itself, with a socket as descriptor 3")
 	}

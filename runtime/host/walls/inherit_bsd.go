@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package sandbox
+package walls
 
 // closeOthers: the kernel opens everything with close-on-exec, so nothing else comes along.
 func closeOthers() {}

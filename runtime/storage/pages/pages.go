@@ -1,4 +1,9 @@
-package storage
+// Package pages checks the pages of a bbolt file before bbolt follows a pointer in it: bbolt believes what it reads, and
+// would follow a loop of pages until the process dies.
+//
+// It also gives a file that was closed a mark that any later write destroys, so that the next opening need not read
+// everything. It reads the file itself, knows nothing of what the records mean, and changes nothing but the file's time.
+package pages
 
 import (
 	"bytes"
@@ -8,6 +13,14 @@ import (
 	"os"
 	"time"
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Broken says what is wrong with a file.
+type Broken string
+
+// Error returns what is wrong.
+func (b Broken) Error() string { return string(b) }
 
 // bbolt's file format, as its sources define it: pages of pageSize bytes, each with a header of 16 bytes (id u64,
 // flags u16, count u16, overflow u32), in the byte order of the machine. Pages 0 and 1 are metas; elements of a
@@ -23,21 +36,21 @@ const (
 	maxTreeDepth = 64
 )
 
-// checkDepth says how much of a file is read before it is believed.
-type checkDepth int
+// Depth says how much of a file is read before it is believed.
+type Depth int
 
 const (
-	always      checkDepth = iota // every page in use
-	unlessClean                   // only what leads to other pages, if the file is as it was when it was closed
+	Always      Depth = iota // every page in use
+	UnlessClean              // only what leads to other pages, if the file is as it was when it was closed
 )
 
-// checkPages walks every page that the file's newest meta reaches and fails with ErrDamaged unless all pointers
-// stay inside the file, no page is reached twice, and keys rise. bbolt itself would follow a loop of pages until
-// the process dies. The caller holds the file's lock.
+// Check walks every page that the file's newest meta reaches and fails with Broken unless all pointers stay inside the
+// file, no page is reached twice, and keys rise. The bucket of that name holds a bucket under each of its keys; the
+// others hold records. The caller holds the file's lock.
 //
-// Of a clean file it reads everything but the contents of leaves that hold records or a chunk: what damage does
-// there stays inside one value and shows as an error when that is read.
-func checkPages(path string, depth checkDepth) error {
+// Of a clean file it reads everything but the contents of leaves that hold records: what damage does there stays inside
+// one value and shows as an error when that is read.
+func Check(path string, depth Depth, nested []byte) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -47,14 +60,14 @@ func checkPages(path string, depth checkDepth) error {
 	if err != nil {
 		return err
 	}
-	c := checker{file: f, size: info.Size()}
+	c := checker{file: f, size: info.Size(), nested: nested}
 	if err := c.meta(); err != nil {
 		return err
 	}
 	if err := c.freelist(c.free); err != nil {
 		return err
 	}
-	c.heads = depth == unlessClean && c.clean(info)
+	c.heads = depth == UnlessClean && c.clean(info)
 	return c.tree(c.root, 0, rootLevel)
 }
 
@@ -70,9 +83,24 @@ func (c *checker) cleanMark() int {
 	return int(1+sum%9_999_999) * 100
 }
 
-// markClean gives a file that is whole and durable its mark. The caller holds the file's lock. A mark that cannot
+// Clean reports whether the file has the mark of a clean close. A file that cannot be read has none.
+func Clean(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	c := checker{file: f, size: info.Size()}
+	return c.meta() == nil && c.clean(info)
+}
+
+// MarkClean gives a file that is whole and durable its mark. The caller holds the file's lock. A mark that cannot
 // be made is no error: the next Open checks the whole file.
-func markClean(path string) {
+func MarkClean(path string) {
 	f, err := os.Open(path)
 	if err != nil {
 		return
@@ -97,6 +125,7 @@ type checker struct {
 	free     uint64   // the page of the free list
 	high     uint64   // the first page number beyond the used part
 	seen     []uint64 // a bit for each page
+	nested   []byte   // the name of the bucket of buckets
 	heads    bool     // read only the head of a leaf that leads nowhere
 	buffers  [][]byte // that no page is in
 }
@@ -109,7 +138,7 @@ func (c *checker) mark(id uint64) (again bool) {
 }
 
 func bad(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+	return Broken(fmt.Sprintf(format, args...))
 }
 
 // meta finds the meta page that bbolt will use: of two with a good checksum, the one of the later transaction.
@@ -227,9 +256,9 @@ func (c *checker) done(page []byte) { c.buffers = append(c.buffers, page) }
 type level int
 
 const (
-	rootLevel  level = iota // the buckets by name
-	chunkLevel              // a bucket for each chunk
-	dataLevel               // records, or a chunk: nothing that leads to other pages
+	rootLevel   level = iota // the buckets by name
+	nestedLevel              // buckets
+	dataLevel                // records: nothing that leads to other pages
 )
 
 // tree checks the pages below and with id.
@@ -287,8 +316,8 @@ func (c *checker) leaf(page []byte, depth int, level level) error {
 		case 0:
 		case bucketLeaf:
 			inside := dataLevel
-			if level == rootLevel && bytes.Equal(key, chunksBucket) {
-				inside = chunkLevel
+			if level == rootLevel && bytes.Equal(key, c.nested) {
+				inside = nestedLevel
 			}
 			if err := c.bucket(value, depth, inside); err != nil {
 				return err
