@@ -149,10 +149,10 @@ func (p *program) kill() {
 	p.cmd = nil
 }
 
-// killChild ends the child that runs the gadget; false if there is none.
-func (p *program) killChild() bool {
+// killChildren ends the children there are, the spare one among them; false if there is none.
+func (p *program) killChildren() bool {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	killed := false
+	var children []int
 	for _, path := range stats {
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -161,11 +161,12 @@ func (p *program) killChild() bool {
 		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if parent, _ := strconv.Atoi(fields[1]); parent == p.cmd.Process.Pid {
-			killed = syscall.Kill(pid, syscall.SIGKILL) == nil || killed
-			if killed {
-				return true // another one may be starting already
-			}
+			children = append(children, pid)
 		}
+	}
+	killed := false
+	for _, pid := range children {
+		killed = syscall.Kill(pid, syscall.SIGKILL) == nil || killed
 	}
 	return killed
 }
@@ -288,7 +289,7 @@ func killOften(t *testing.T, p *program, kills int, seed uint64, enough func(wro
 		}
 		if k%2 == 0 {
 			p.writeAll(ctx, writers, rnd, func() {
-				if !p.killChild() {
+				if !p.killChildren() {
 					t.Error("there is no child")
 				}
 			})

@@ -443,7 +443,7 @@ func TestAnEmptyChildEndsAndAnInnocentGadgetIsNotStopped(t *testing.T) {
 	if err := k.DeleteGadget(ref); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return syscall.Kill(pid, 0) != nil })
+	waitFor(t, func() bool { return !alive(pid) })
 }
 
 // childOf returns the process that gadgets of that place run in.
@@ -457,9 +457,14 @@ func childOf(t *testing.T, k *Kernel, at host.Place) int {
 	return seat.Child.PID()
 }
 
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
+}
+
 func killChild(t *testing.T, k *Kernel, at host.Place) {
 	t.Helper()
-	if err := syscall.Kill(childOf(t, k, at), syscall.SIGKILL); err != nil {
+	if p, err := os.FindProcess(childOf(t, k, at)); err != nil || p.Kill() != nil {
 		t.Fatalf("the child is not there: %v", err)
 	}
 }
@@ -530,7 +535,7 @@ func TestChildrenEndWithTheKernel(t *testing.T) {
 	must(t, k, ref, "add", 1)
 	pid := childOf(t, k, host.Place{Workspace: ref.Workspace})
 	k.Close()
-	if syscall.Kill(pid, 0) == nil {
+	if alive(pid) {
 		t.Error("the child outlives the kernel")
 	}
 }
