@@ -33,6 +33,7 @@ export class ShellPage {
 
   /** Opens the palette, types, and runs the first thing found. */
   async run(words) {
+    await this.palette.waitFor({ state: "hidden" }); // one that is closing would take the key
     await this.page.keyboard.press("ControlOrMeta+k");
     const field = this.palette.getByRole("combobox");
     await field.fill(words);
