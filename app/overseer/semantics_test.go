@@ -43,7 +43,7 @@ var (
 
 const semanticsFolder = "testdata/semantics"
 
-var semanticsGroups = []string{"gates"}
+var semanticsGroups = []string{"alarms", "gates", "lives", "storing", "transactions"}
 
 // trace is what one scenario gave: two titled lists.
 type trace struct{ client, gadget []string }
@@ -181,7 +181,7 @@ func scenariosIn(t *testing.T, s semanticsSide, modules string) map[string]trace
 
 // waitForEnd asks for a gadget's events until the last one is there.
 func waitForEnd(events func() []string) []string {
-	for range 250 {
+	for range 50 {
 		if list := events(); len(list) > 0 && list[len(list)-1] == "end" {
 			return list[:len(list)-1]
 		}
@@ -205,7 +205,7 @@ func startToolshed(t *testing.T) semanticsSide {
 	}
 	t.Cleanup(func() { k.Close() })
 	var mu sync.Mutex
-	all := map[string]overseer.Ref{}
+	all, workspace := map[string]overseer.Ref{}, ""
 	gadget := func(path string) (overseer.Ref, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -216,10 +216,11 @@ func startToolshed(t *testing.T) semanticsSide {
 		if !slices.Contains(semanticsGroups, group) {
 			return overseer.Ref{}, fmt.Errorf("no group %q", group)
 		}
-		ref, err := k.CreateGadget(overseer.NewGadget{Blueprint: "board", Title: path})
+		ref, err := k.CreateGadget(overseer.NewGadget{Blueprint: "board", Title: path, Workspace: workspace})
 		if err != nil {
 			return ref, err
 		}
+		workspace = ref.Workspace
 		repository, err := code.Open(filepath.Join(folder, ref.Workspace, "code.git"))
 		if err != nil {
 			return ref, err
