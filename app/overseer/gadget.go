@@ -71,6 +71,7 @@ type run struct {
 	data     *storage.Store
 
 	ended chan struct{}
+	next  *run // begins when this one has ended; nil while nobody has called since its instance ended
 }
 
 func newGadget(w *overseer, id string, record gadgetRecord) *gadget {
@@ -123,22 +124,64 @@ func (g *gadget) currentRun() (*run, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.closed:
-		return nil, unknownGadget(g.record.Title)
-	case g.held != nil:
-		return nil, g.held
-	case g.run != nil:
+	case g.closed || g.held != nil:
+		return nil, g.refusalLocked()
+	case g.run != nil && (g.run.instance == nil || g.run.instance.Err() == nil):
 		return g.run, nil
+	case g.run != nil:
+		return g.nextLocked(), nil
 	case g.problem != nil:
-		return nil, g.problem
+		return nil, g.refusalLocked()
 	}
+	r, ctx := g.newRun()
+	g.run = r
+	go g.live(ctx, r)
+	return r, nil
+}
+
+// refusalLocked returns why the gadget may not be started, nil if it may.
+func (g *gadget) refusalLocked() error {
+	switch {
+	case g.closed:
+		return unknownGadget(g.record.Title)
+	case g.held != nil:
+		return g.held
+	case g.problem != nil:
+		return g.problem
+	}
+	return nil
+}
+
+func (g *gadget) newRun() (*run, context.Context) {
 	r := &run{ended: make(chan struct{})}
 	r.main, r.resolve, r.reject = capnweb.NewPromise()
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(g.workspace.kernel.ctx)
-	g.run = r
-	go g.live(ctx, r)
-	return r, nil
+	return r, ctx
+}
+
+// nextLocked returns the run that follows one whose instance has ended: whoever has heard of that may call again before
+// its data is closed.
+func (g *gadget) nextLocked() *run {
+	before := g.run
+	if before.next == nil {
+		r, ctx := g.newRun()
+		before.next = r
+		go func() {
+			<-before.ended
+			g.mu.Lock()
+			adopted, why := g.run == r, g.refusalLocked()
+			g.mu.Unlock()
+			if !adopted {
+				r.stop()
+				r.reject(why)
+				close(r.ended)
+				return
+			}
+			g.live(ctx, r)
+		}()
+	}
+	return before.next
 }
 
 // live is the whole life of an instance: start, run, end.
@@ -224,6 +267,11 @@ func (g *gadget) end(r *run, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.run = nil
+	defer func() {
+		if r.next != nil && g.refusalLocked() == nil {
+			g.run = r.next
+		}
+	}()
 	if p.Kind == host.KindClosed || g.closed {
 		return
 	}

@@ -24,7 +24,7 @@ const viewKind = getter(TypedArrayPrototype, Symbol.toStringTag), bufferBytes = 
 const regExpSource = getter(RegExpPrototype, "source"), regExpFlags = getter(RegExpPrototype, "flags");
 const mapEach = MapPrototype.forEach, setEach = SetPrototype.forEach;
 const mapAdd = MapPrototype.set, setAdd = SetPrototype.add;
-const charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join, slice = Array.prototype.slice;
+const charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join, slice = Array.prototype.slice, sortList = Array.prototype.sort;
 // uncurry turns a method into a function of its object: the rest of the prelude calls it wherever it is called much.
 const uncurry = Function.prototype.bind.bind(Function.prototype.call);
 const codeAt = uncurry(charCodeAt), fromCodePoint = String.fromCodePoint, bytesSlice = uncurry(TypedArrayPrototype.slice), setBytes = TypedArrayPrototype.set;

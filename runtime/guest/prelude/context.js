@@ -1,6 +1,7 @@
 // ctx, and the module "cloudflare:workers".
 const env = {};
 const restore = Symbol("restore");
+const blockTime = 30_000;
 
 class Identity {
   #text;
@@ -20,17 +21,26 @@ class GadgetContext {
     apply(promiseThen, new PromiseClass((resolve) => resolve(promise)), [undefined, (thrown) => logFailure("a promise given to waitUntil failed", thrown)]);
   }
 
-  // blockConcurrencyWhile holds back calls until the callback has ended. If it fails, so does the gadget.
+  // blockConcurrencyWhile holds back calls until the callback has ended and what waits for that has run. The callback begins
+  // after the code that is running now. If it fails, or takes more than 30 s, so does the gadget.
   blockConcurrencyWhile(callback) {
     gates++;
     backlog ??= [];
-    const result = new PromiseClass((resolve) => resolve(callback()));
-    apply(promiseThen, result, [openGate, (thrown) => {
+    const result = apply(promiseThen, new PromiseClass((resolve) => resolve()), [() => callback()]);
+    const deadline = addTimer(() => hostFail(`blockConcurrencyWhile took more than ${blockTime / 1000} s`), blockTime, [], false);
+    timers.get(deadline).always = true;
+    apply(promiseThen, result, [() => {
+      clearTimer(deadline);
+      timers.get(addTimer(openGate, 0, [], false)).always = true;
+    }, (thrown) => {
       logFailure("blockConcurrencyWhile failed", thrown);
       hostFail("blockConcurrencyWhile failed: " + errorText(thrown));
     }]);
     return result;
   }
+
+  // abort ends the instance: what the turn has written is lost, calls that wait fail, and the next call finds a new one.
+  abort(reason) { hostFail("the gadget ended itself: " + (reason === undefined ? "it called ctx.abort()" : errorText(reason))); }
 
   // restore makes a persistent stub: it stands for what the gadget's [restore](params) gives, and can be stored. Reading it
   // back gives a stub that calls [restore](params) again when it is first used, also after a restart. The params are data.

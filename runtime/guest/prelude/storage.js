@@ -16,11 +16,12 @@ const readKey = (key) => {
   return text === undefined ? undefined : decodeValue(text);
 };
 
+// readKeys gives what is there in the order of the keys, whatever order they are asked for in.
 const readKeys = (keys) => {
-  const found = new MapClass();
-  for (let i = 0; i < keys.length; i++) {
-    const text = hostGet(storageKey(keys[i]));
-    if (text !== undefined) apply(mapAdd, found, [keys[i], decodeValue(text)]);
+  const found = new MapClass(), sorted = apply(sortList, apply(slice, keys, []), []);
+  for (let i = 0; i < sorted.length; i++) {
+    const text = hostGet(storageKey(sorted[i]));
+    if (text !== undefined) apply(mapAdd, found, [sorted[i], decodeValue(text)]);
   }
   return found;
 };
@@ -35,6 +36,7 @@ const listOptions = (options) => {
     if (typeof value !== "string") throw new TypeErrorClass(`list: ${texts[i]} must be a string`);
     out[texts[i]] = value;
   }
+  if (out.start !== undefined && out.startAfter !== undefined) throw new TypeErrorClass("list: start and startAfter cannot be used together");
   if (options.reverse) out.reverse = true;
   const limit = options.limit;
   if (limit !== undefined && limit !== null) {

@@ -17,19 +17,18 @@ const clearTimer = (id) => {
   if (timers.delete(id) && timers.size === 0) hostWake(wakeAt = -1);
 };
 
-// runTimers runs the timers that are due, in the order of their times; one that throws stops no other.
+// runTimers runs the timer that is due first. The next one has a turn of its own, after what this one has put in the queue of
+// microtasks.
 const runTimers = () => {
-  const due = [], time = now();
-  apply(mapEach, timers, [(timer, id) => {
-    if (timer.at > time || holdsTimer(id, timer)) return;
-    let i = due.length;
-    for (; i > 0 && due[i - 1].timer.at > timer.at; i--) due[i] = due[i - 1];
-    due[i] = { id, timer };
+  const time = now();
+  let first = 0, timer;
+  apply(mapEach, timers, [(t, id) => {
+    if (t.at > time || holdsTimer(id, t) || (timer !== undefined && timer.at <= t.at)) return;
+    first = id;
+    timer = t;
   }]);
-  for (let i = 0; i < due.length; i++) {
-    const { id, timer } = due[i];
-    if (!timers.has(id) || holdsTimer(id, timer)) continue; // an earlier one cleared it, or began a transaction
-    if (timer.every < 0) timers.delete(id);
+  if (timer !== undefined) {
+    if (timer.every < 0) timers.delete(first);
     else timer.at = time + timer.every;
     try { apply(timer.callback, undefined, timer.args); } catch (thrown) { logFailure("a timer failed", thrown); }
   }

@@ -28,12 +28,12 @@ const closeStorageGate = () => {
   backlog ??= [];
 };
 
-// openStorageGate lets calls in again, after what waits for the end of the operation.
+// openStorageGate lets calls in again, after what waits for the end of the operation: in the next turn.
 const openStorageGate = () => {
-  apply(promiseThen, new PromiseClass((open) => open()), [() => {
+  timers.get(addTimer(() => {
     storageGates--;
     openGate();
-  }]);
+  }, 0, [], false)).always = true;
 };
 
 const runSavepoint = (callback) => {
