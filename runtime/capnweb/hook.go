@@ -154,6 +154,10 @@ func callTarget(ctx context.Context, t Target, path []any, args *payload) hook {
 	if f, ok := t.(Forwarder); ok {
 		list, _ := args.snapshot().([]any)
 		p := forward(ctx, f, path, list, true)
+		if w, ok := p.(*pendingHook); ok && len(args.held) > 0 {
+			w.then(func(hook) { args.dispose() }) // a stream cannot be copied: whoever the call waits for takes it
+			return p
+		}
 		args.dispose()
 		return p
 	}

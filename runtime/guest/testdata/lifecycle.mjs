@@ -68,6 +68,8 @@ for (const [name, code, want] of [["syntax", "export class {", /class statement/
   equal("held back", g.sent.join(), "");
   await new Promise((r) => setTimeout(r, 5));
   g.wake();
+  equal("held back until what waited for the end has run", g.sent.join(), "");
+  g.wake();
   equal("then in order", g.sent.join(" "), '["resolve",1,"loaded late"] ["resolve",3,[[1,2]]]');
   g.sent.length = 0; g.n = 3;
   equal("and open", call(g, "see"), '["resolve",4,"loaded late"]');

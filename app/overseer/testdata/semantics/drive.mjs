@@ -78,7 +78,7 @@ async function run(group, name, drive, number) {
     await Promise.race([drive(t, gadget), late]);
     const last = await t.open();
     await last.trace("end");
-  } catch (e) { t.note("the scenario failed: " + e.message); }
+  } catch (e) { t.note(`the scenario failed: ${(/own .*/.exec(e.message) ?? [e.message])[0]}`); }
   clearTimeout(timer);
   for (const socket of t.sockets) socket.terminate();
 }

@@ -178,7 +178,7 @@ const callAll = (t, list) => Promise.all(list.map(([label, promise]) => t.call(l
 
 export const scenarios = {
   "calls wait for every awaited operation of storage": (t, g) => callAll(t, [["a", g.operations("a")], ["b", g.operations("b")], ["c", g.plain("c")]]),
-  "calls wait for sync": async (t, g) => { await Promise.all([g.sync("a"), g.plain("b")]); },
+  "sync": async (t, g) => { await t.call("a", g.sync("a")); await t.call("b", g.read("a")); },
   "a chain of microtasks is not interrupted": (t, g) => callAll(t, [["a", g.microtasks("a")], ["b", g.plain("b")]]),
   "calls interleave while a callback is awaited": async (t, g) => {
     const gate = t.gate(), a = t.call("a", g.ask("a", gate.wait));
