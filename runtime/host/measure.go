@@ -16,20 +16,23 @@ import (
 
 // Figure is one measured number.
 type Figure struct {
-	Name  string  // such as call.p50
+	Name  string  // such as pipe.call.p50
 	Value float64 // in Unit
 	Unit  string  // µs, ms or KiB
 	Runs  int     // how many observations it is made of
 }
 
-// Numbers of observations.
+// counts are numbers of observations.
+type counts struct{ calls, starts, instances, spawns, attacks int } // attacks: of each
+
+var (
+	fullCounts = counts{calls: 3000, starts: 60, instances: 24, spawns: 8, attacks: 8}
+	fewCounts  = counts{calls: 20, starts: 2, instances: 2, spawns: 1, attacks: 1}
+)
+
 const (
-	measuredCalls     = 3000
-	measuredStarts    = 60
-	measuredInstances = 24
-	measuredSpawns    = 8
-	measuredAttacks   = 8 // for each attack
-	attackDeadline    = 100 * time.Millisecond
+	attackDeadline = 100 * time.Millisecond
+	timerEvery     = time.Millisecond
 )
 
 const measuredCode = `export class Gadget {
@@ -40,24 +43,31 @@ const measuredCode = `export class Gadget {
 
 // Measure takes the figures by which the sandbox is judged, on this machine, through child processes made by config:
 //
-//	call.p50, call.p99      one call kernel -> guest -> kernel, no storage
+//	pipe.call.p50, .p99     one call kernel -> guest -> kernel, no storage
 //	ready.fresh             start of an instance that initialises the engine anew
-//	ready.copied            from a copied start image
-//	ready.mapped            from a mapped start image
+//	ready.copied            from a copied image of engine and prelude, its code evaluated
+//	ready.mapped            from a mapped image of engine and prelude, its code evaluated
+//	snapshot.ready          from the mapped image of its code, which ran before
 //	idle.private            private memory of an instance that was only started
 //	busy.private            the same after 20 calls
 //	attack.late.p99, .max   how long after its deadline an attack ends by fuel alone
-//	attack.stall.p99, .max  how long a call of another instance took meanwhile
+//	attack.ping.p99, .max   how long a call of another instance took meanwhile
+//	attack.timer.p99, .max  control: how late a bare timer of this process fired meanwhile
 //	compute                 ten million steps of a simple loop
 //	spawn.first_call        from no process to the first answer
 //
-// It takes about half a minute; CacheDir should be set, or each child compiles the engine.
-func Measure(ctx context.Context, config Config) ([]Figure, error) {
+// It takes about half a minute; CacheDir should be set, or each child compiles the engine. With few, it observes so little
+// that it takes some seconds and the values mean nothing.
+func Measure(ctx context.Context, config Config, few bool) ([]Figure, error) {
+	n := fullCounts
+	if few {
+		n = fewCounts
+	}
 	var out []Figure
-	for _, f := range []func(context.Context, Config) ([]Figure, error){
+	for _, f := range []func(context.Context, Config, counts) ([]Figure, error){
 		measureCalls, measureStarts, measureMemory, measureSpawn, measureAttacks,
 	} {
-		figures, err := f(ctx, config)
+		figures, err := f(ctx, config, n)
 		if err != nil {
 			return out, fmt.Errorf("host: measure: %w", err)
 		}
@@ -96,14 +106,14 @@ func rank(d []time.Duration, q float64, unit time.Duration) float64 {
 	return float64(d[min(len(d)-1, int(q*float64(len(d))))]) / float64(unit)
 }
 
-func measureCalls(ctx context.Context, config Config) (out []Figure, err error) {
+func measureCalls(ctx context.Context, config Config, n counts) (out []Figure, err error) {
 	err = withChild(ctx, config, func(c *Child) error {
 		i, err := measured(ctx, c, measuredCode, Limits{Soft: time.Minute, Hard: 2 * time.Minute})
 		if err != nil {
 			return err
 		}
 		var d []time.Duration
-		for k := range measuredCalls + 200 {
+		for k := range n.calls + 200 {
 			t, err := timed(ctx, i, "ping")
 			if err != nil {
 				return err
@@ -112,8 +122,8 @@ func measureCalls(ctx context.Context, config Config) (out []Figure, err error) 
 				d = append(d, t)
 			}
 		}
-		out = append(out, Figure{"call.p50", rank(d, 0.5, time.Microsecond), "µs", len(d)},
-			Figure{"call.p99", rank(d, 0.99, time.Microsecond), "µs", len(d)})
+		out = append(out, Figure{"pipe.call.p50", rank(d, 0.5, time.Microsecond), "µs", len(d)},
+			Figure{"pipe.call.p99", rank(d, 0.99, time.Microsecond), "µs", len(d)})
 		d = nil
 		for range 5 {
 			t, err := timed(ctx, i, "work", 10_000_000)
@@ -128,21 +138,27 @@ func measureCalls(ctx context.Context, config Config) (out []Figure, err error) 
 	return out, err
 }
 
-func measureStarts(ctx context.Context, config Config) (out []Figure, err error) {
+func measureStarts(ctx context.Context, config Config, n counts) (out []Figure, err error) {
 	for _, how := range []struct {
-		name         string
-		fresh, copyI bool
-	}{{"ready.fresh", true, false}, {"ready.copied", false, true}, {"ready.mapped", false, false}} {
-		config.NoImage, config.CopyImage = how.fresh, how.copyI
+		name               string
+		fresh, copied, ran bool
+	}{{"ready.fresh", true, false, false}, {"ready.copied", false, true, false}, {"ready.mapped", false, false, false}, {"snapshot.ready", false, false, true}} {
+		config.NoImage, config.CopyImage = how.fresh, how.copied
 		err = withChild(ctx, config, func(c *Child) error {
 			var d []time.Duration
-			for range measuredStarts {
+			for k := range n.starts + 1 {
+				code := measuredCode
+				if !how.ran { // a child keeps the image of code that it has evaluated
+					code = fmt.Sprintf("%s // %d", measuredCode, k)
+				}
 				from := time.Now()
-				i, err := measured(ctx, c, measuredCode, Limits{})
+				i, err := measured(ctx, c, code, Limits{})
 				if err != nil {
 					return err
 				}
-				d = append(d, time.Since(from))
+				if k > 0 {
+					d = append(d, time.Since(from))
+				}
 				i.Close()
 			}
 			out = append(out, Figure{how.name, rank(d, 0.5, time.Microsecond), "µs", len(d)})
@@ -155,10 +171,10 @@ func measureStarts(ctx context.Context, config Config) (out []Figure, err error)
 	return out, nil
 }
 
-func measureMemory(ctx context.Context, config Config) (out []Figure, err error) {
+func measureMemory(ctx context.Context, config Config, n counts) (out []Figure, err error) {
 	err = withChild(ctx, config, func(c *Child) error {
 		// One instance first: what the process needs for its first one is not the cost of each.
-		instances := make([]*Instance, 0, measuredInstances+1)
+		instances := make([]*Instance, 0, n.instances+1)
 		start := func() error {
 			i, err := measured(ctx, c, measuredCode, Limits{})
 			instances = append(instances, i)
@@ -178,10 +194,10 @@ func measureMemory(ctx context.Context, config Config) (out []Figure, err error)
 			if err != nil {
 				return err
 			}
-			out = append(out, Figure{name, float64(now-empty) / measuredInstances / 1024, "KiB", measuredInstances})
+			out = append(out, Figure{name, float64(now-empty) / float64(n.instances) / 1024, "KiB", n.instances})
 			return ctx.Err()
 		}
-		for range measuredInstances {
+		for range n.instances {
 			if err := start(); err != nil {
 				return err
 			}
@@ -236,9 +252,9 @@ func privateMemory(pid int) (int64, error) {
 	return sum, nil
 }
 
-func measureSpawn(ctx context.Context, config Config) ([]Figure, error) {
+func measureSpawn(ctx context.Context, config Config, n counts) ([]Figure, error) {
 	var d []time.Duration
-	for range measuredSpawns {
+	for range n.spawns {
 		from := time.Now()
 		err := withChild(ctx, config, func(c *Child) error {
 			i, err := measured(ctx, c, measuredCode, Limits{})
@@ -256,28 +272,56 @@ func measureSpawn(ctx context.Context, config Config) ([]Figure, error) {
 	return []Figure{{"spawn.first_call", rank(d, 0.5, time.Millisecond), "ms", len(d)}}, nil
 }
 
-func measureAttacks(ctx context.Context, config Config) (out []Figure, err error) {
+func measureAttacks(ctx context.Context, config Config, n counts) (out []Figure, err error) {
 	config.noInterrupt = true
 	err = withChild(ctx, config, func(c *Child) error {
 		other, err := measured(ctx, c, measuredCode, Limits{Hard: time.Minute})
 		if err != nil {
 			return err
 		}
-		var late, stall []time.Duration
-		for k := range len(attacks) * measuredAttacks {
-			l, s, err := attack(ctx, c, other, k%len(attacks))
+		var late, ping, timer []time.Duration
+		for k := range len(attacks) * n.attacks {
+			stop := timerLateness(&timer)
+			l, p, err := attack(ctx, c, other, k%len(attacks))
+			stop()
 			if err != nil {
 				return err
 			}
-			late, stall = append(late, l...), append(stall, s...)
+			late, ping = append(late, l...), append(ping, p...)
 		}
-		out = []Figure{{"attack.late.p99", rank(late, 0.99, time.Millisecond), "ms", len(late)},
-			{"attack.late.max", rank(late, 1, time.Millisecond), "ms", len(late)},
-			{"attack.stall.p99", rank(stall, 0.99, time.Millisecond), "ms", len(stall)},
-			{"attack.stall.max", rank(stall, 1, time.Millisecond), "ms", len(stall)}}
+		for _, f := range []struct {
+			name string
+			d    []time.Duration
+		}{{"attack.late", late}, {"attack.ping", ping}, {"attack.timer", timer}} {
+			if len(f.d) == 0 {
+				return fmt.Errorf("%s: nothing was observed", f.name)
+			}
+			out = append(out, Figure{f.name + ".p99", rank(f.d, 0.99, time.Millisecond), "ms", len(f.d)},
+				Figure{f.name + ".max", rank(f.d, 1, time.Millisecond), "ms", len(f.d)})
+		}
 		return nil
 	})
 	return out, err
+}
+
+// timerLateness adds to late how late a bare timer of this process fires, again and again until stop is called.
+func timerLateness(late *[]time.Duration) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			from := time.Now()
+			t := time.NewTimer(timerEvery)
+			select {
+			case <-t.C:
+				*late = append(*late, time.Since(from)-timerEvery)
+			case <-end:
+				t.Stop()
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
 }
 
 // attack lets one instance run an attack while another is called, and returns how late the attack ended (nothing if

@@ -16,7 +16,7 @@ func TestMeasure(t *testing.T) {
 	}
 	c := realConfig()
 	c.Refill = int32(*refill)
-	figures, err := Measure(t.Context(), c)
+	figures, err := Measure(t.Context(), c, false)
 	for _, f := range figures {
 		t.Logf("%-18s %10.1f %-3s %6d runs", f.Name, f.Value, f.Unit, f.Runs)
 	}

@@ -41,6 +41,7 @@ type Options struct {
 	Cache   string // the compiled engine; empty compiles it for each child
 	Modules string // a node_modules folder with capnweb, ws and perhaps workerd; empty: nothing is driven by node
 	Only    string // the names of figures begin with this; empty: all
+	Few     bool   // observe so little that the values mean nothing, for tests
 	Log     *slog.Logger
 	Note    func(string) // told what is going on and what is left out; may be nil
 }
@@ -99,7 +100,7 @@ var methods = map[string]string{
 	"pipe.call.p50":    "one call from the kernel's process to a method of a gadget and back, no storage; median",
 	"pipe.call.p99":    "the same, the 99th of a hundred",
 	"ready.fresh":      "start of an instance that initialises the engine anew; median",
-	"ready.copied":     "start of an instance from a copied start image; median",
+	"ready.copied":     "start of an instance from a copied image of engine and prelude, its code evaluated; median",
 	"ready.mapped":     "start of an instance from the mapped image of engine and prelude, its code evaluated; median",
 	"snapshot.ready":   "start of an instance whose code has run before, from the mapped image of that code; median",
 	"idle.private":     "memory that a started, idle instance shares with nobody",
@@ -114,19 +115,12 @@ var methods = map[string]string{
 	"spawn.first_call": "from no child process to the first answer of a gadget; median",
 }
 
-// renamed are figures of package host whose names mean something else beside a peer.
-var renamed = map[string]string{"call.p50": "pipe.call.p50", "call.p99": "pipe.call.p99", "attack.stall.p99": "attack.ping.p99", "attack.stall.max": "attack.ping.max"}
-
 func sandboxFigures(ctx context.Context, o Options) ([]Figure, error) {
 	o.Note("the sandbox alone")
-	figures, err := host.Measure(ctx, host.Config{Command: o.Child, Build: o.Build, CacheDir: o.Cache, Log: o.Log})
+	figures, err := host.Measure(ctx, host.Config{Command: o.Child, Build: o.Build, CacheDir: o.Cache, Log: o.Log}, o.Few)
 	var out []Figure
 	for _, f := range figures {
-		name := f.Name
-		if to := renamed[name]; to != "" {
-			name = to
-		}
-		out = append(out, Figure{Name: name, Value: f.Value, Unit: f.Unit, Runs: f.Runs, Method: methods[name]})
+		out = append(out, Figure{Name: f.Name, Value: f.Value, Unit: f.Unit, Runs: f.Runs, Method: methods[f.Name]})
 	}
 	return out, err
 }

@@ -17,11 +17,17 @@ import (
 
 // Times and numbers of what is measured in this process.
 const (
-	measureFor = 2 * time.Second
 	rpcRunners = 8
 	document   = 10 << 20 // bytes of the document that is edited
 	edits      = 40
 )
+
+func (o Options) measureFor() time.Duration {
+	if o.Few {
+		return 50 * time.Millisecond
+	}
+	return 2 * time.Second
+}
 
 // storageFigures measures a gadget's store on the disk of the temporary folder.
 func storageFigures(ctx context.Context, o Options) ([]Figure, error) {
@@ -33,7 +39,7 @@ func storageFigures(ctx context.Context, o Options) ([]Figure, error) {
 	defer remove()
 	var out []Figure
 	for _, writers := range []int{1, 64} {
-		f, err := durableWrites(ctx, filepath.Join(dir, fmt.Sprint(writers)), writers)
+		f, err := durableWrites(ctx, o, filepath.Join(dir, fmt.Sprint(writers)), writers)
 		if err != nil {
 			return out, err
 		}
@@ -47,13 +53,13 @@ func storageFigures(ctx context.Context, o Options) ([]Figure, error) {
 }
 
 // durableWrites counts the turns of one small write that become durable, each writer waiting for its last.
-func durableWrites(ctx context.Context, path string, writers int) (Figure, error) {
+func durableWrites(ctx context.Context, o Options, path string, writers int) (Figure, error) {
 	s, err := storage.Open(path, nil)
 	if err != nil {
 		return Figure{}, err
 	}
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(ctx, measureFor)
+	ctx, cancel := context.WithTimeout(ctx, o.measureFor())
 	defer cancel()
 	var group sync.WaitGroup
 	done := make([]int, writers)
@@ -148,7 +154,7 @@ func protocolFigures(ctx context.Context, o Options) ([]Figure, error) {
 	client := capnweb.NewSession(near, nil, nil)
 	defer client.Close()
 	main := client.Main()
-	ctx, cancel := context.WithTimeout(ctx, measureFor)
+	ctx, cancel := context.WithTimeout(ctx, o.measureFor())
 	defer cancel()
 	counts := make([]int, rpcRunners)
 	var group sync.WaitGroup

@@ -131,9 +131,9 @@ export class Gadget extends Traced {
 
   async inside(callback) {
     return await this.ctx.blockConcurrencyWhile(async () => {
-      setTimeout(() => this.note("inner timer"), 1);
-      this.note(`inner answer ${await callback("inner")}`);
       await sleep(5);
+      this.note("inner timer");
+      this.note(`inner answer ${await callback("inner")}`);
       return "done";
     });
   }
