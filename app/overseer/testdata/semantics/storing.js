@@ -44,7 +44,7 @@ export class Gadget extends Traced {
   background(callback) {
     const cb = callback.dup?.() ?? callback;
     this.ctx.waitUntil((async () => {
-      await sleep(10);
+      await sleep(300);
       this.note("background");
       await cb("from the background");
     })());
