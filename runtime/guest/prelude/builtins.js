@@ -65,7 +65,7 @@ const host = globalThis.__host;
 delete globalThis.__host;
 const hostSend = host.send, hostGet = host.get, hostList = host.list, hostPut = host.put, hostRemove = host.remove;
 const hostClear = host.clear, hostLog = host.log, hostRandom = host.random, hostWake = host.wake, hostFail = host.fail;
-const hostDigest = host.digest, hostHMAC = host.hmac, hostSeal = host.seal, hostOpen = host.open, hostEqual = host.equal;
+const hostDigest = host.digest, hostHMAC = host.hmac, hostSeal = host.seal, hostOpen = host.open, hostEqual = host.equal, hostDomain = host.domain;
 
 // lateClasses maps the prototype of a class of a late part to its name, once that part is there.
 const lateClasses = new OwnMap();

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
+import { domainToASCII } from "node:url";
 
 const need = (name) => {
   if (!process.env[name]) throw new Error(`${name} is not set: run this through go test`);
@@ -88,6 +89,7 @@ export class Guest {
       const Uint8 = vm.evalCode("(b) => new Uint8Array(b)");
       return vm.callFunction(Uint8, vm.undefined, buffer);
     });
+    add("domain", (name) => { const out = domainToASCII(name.toString()); return out === "" ? nothing() : text(out); });
     add("wake", (ms) => { this.wakeAt = ms.toNumber(); return nothing(); });
     add("fail", (t) => { this.failure = t.toString(); return nothing(); });
     vm.setProp(vm.global, "__host", host);

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"toolshed/runtime/host/sandbox/domain"
 	"toolshed/runtime/host/sandbox/modules"
 	"toolshed/runtime/host/sandbox/overlay"
 	"toolshed/runtime/host/wire"
@@ -55,64 +56,38 @@ func (noHost) fail(string) error                                 { return errNoH
 
 // hostFunctions are the functions of __host.
 var hostFunctions = map[string]func(v *vm, a args) (uint32, error){
-	"send": func(v *vm, a args) (uint32, error) {
-		s, err := a.text(0)
-		if err != nil {
-			return 0, err
-		}
-		return 0, v.host.send(s)
-	},
-	"get": func(v *vm, a args) (uint32, error) {
-		key, err := a.text(0)
-		if err != nil {
-			return 0, err
-		}
+	"send": texts(1, func(v *vm, s, _ string) (uint32, error) { return 0, v.host.send(s) }),
+	"get": texts(1, func(v *vm, key, _ string) (uint32, error) {
 		value, found, err := v.host.get(key)
 		if err != nil || !found {
 			return 0, err
 		}
 		return v.newString(value)
-	},
+	}),
 	"list": hostList,
-	"put": func(v *vm, a args) (uint32, error) {
-		key, err := a.text(0)
-		if err != nil {
-			return 0, err
-		}
-		value, err := a.text(1)
-		if err != nil {
-			return 0, err
-		}
-		return 0, v.host.put(key, value)
-	},
-	"remove": func(v *vm, a args) (uint32, error) {
-		key, err := a.text(0)
-		if err != nil {
-			return 0, err
-		}
+	"put":  texts(2, func(v *vm, key, value string) (uint32, error) { return 0, v.host.put(key, value) }),
+	"remove": texts(1, func(v *vm, key, _ string) (uint32, error) {
 		found, err := v.host.remove(key)
 		if err != nil {
 			return 0, err
 		}
 		return v.boolean(found)
-	},
+	}),
 	"clear":    func(v *vm, _ args) (uint32, error) { return 0, v.host.clear() },
 	"alarm":    hostAlarm,
 	"setAlarm": hostSetAlarm,
 	"begin":    hostBegin,
 	"commit":   func(v *vm, a args) (uint32, error) { return hostEnd(a, v.host.commit) },
 	"rollback": func(v *vm, a args) (uint32, error) { return hostEnd(a, v.host.rollback) },
-	"log": func(v *vm, a args) (uint32, error) {
-		level, err := a.text(0)
-		if err != nil {
-			return 0, err
+	"log":      texts(2, func(v *vm, level, text string) (uint32, error) { return 0, v.host.log(level, text) }),
+	"fail":     texts(1, func(v *vm, s, _ string) (uint32, error) { return 0, v.host.fail(s) }),
+	"domain": texts(1, func(v *vm, name, _ string) (uint32, error) {
+		out, ok := domain.ToASCII(name)
+		if !ok {
+			return 0, nil
 		}
-		text, err := a.text(1)
-		if err != nil {
-			return 0, err
-		}
-		return 0, v.host.log(level, text)
-	},
+		return v.newString(out)
+	}),
 	"random": hostRandom,
 	"digest": hostDigest, "hmac": hostHMAC, "seal": hostSeal, "open": hostOpen, "equal": hostEqual,
 	"wake": func(v *vm, a args) (uint32, error) {
@@ -122,13 +97,20 @@ var hostFunctions = map[string]func(v *vm, a args) (uint32, error){
 		}
 		return 0, v.host.wake(ms)
 	},
-	"fail": func(v *vm, a args) (uint32, error) {
-		s, err := a.text(0)
-		if err != nil {
-			return 0, err
+}
+
+// texts is a host function whose arguments are one or two texts.
+func texts(n int, f func(v *vm, one, two string) (uint32, error)) func(*vm, args) (uint32, error) {
+	return func(v *vm, a args) (uint32, error) {
+		var s [2]string
+		for k := range n {
+			var err error
+			if s[k], err = a.text(k); err != nil {
+				return 0, err
+			}
 		}
-		return 0, v.host.fail(s)
-	},
+		return f(v, s[0], s[1])
+	}
 }
 
 func hostList(v *vm, a args) (uint32, error) {

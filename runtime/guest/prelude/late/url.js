@@ -77,7 +77,6 @@ class URLSearchParams {
     if (this.#url === null) return;
     const text = serialiseForm(this.#list);
     this.#url.query = text === "" ? null : text;
-    if (text === "") stripOpaquePath(this.#url);
   }
 
   get size() { return this.#list.length; }
@@ -170,13 +169,6 @@ const needArguments = (given, n) => {
   if (given.length < n) throw new TypeErrorClass(`${n} argument${n > 1 ? "s" : ""} required, but only ${given.length} present`);
 };
 
-const stripOpaquePath = (url) => {
-  if (!hasOpaquePath(url) || url.fragment !== null || url.query !== null) return;
-  let end = url.path.length;
-  while (end > 0 && url.path[end - 1] === " ") end--;
-  url.path = textSlice(url.path, 0, end);
-};
-
 // read parses the arguments of the constructor to a record, or null.
 const read = (text, base) => {
   let record = null;
@@ -262,7 +254,6 @@ class URL {
     value = usv(value);
     if (value === "") {
       this.#record.query = null;
-      stripOpaquePath(this.#record);
       return this.#query([]);
     }
     if (value[0] === "?") value = textSlice(value, 1);
@@ -282,7 +273,7 @@ class URL {
     value = usv(value);
     if (value === "") {
       this.#record.fragment = null;
-      return stripOpaquePath(this.#record);
+      return;
     }
     this.#record.fragment = "";
     changeURL(this.#record, value[0] === "#" ? textSlice(value, 1) : value, "fragment");

@@ -345,6 +345,7 @@ class Parser {
   opaquePath(c) {
     if (c === QUESTION) this.beginQuery();
     else if (c === HASH) this.beginFragment();
+    else if (c === 32 && (this.next() === QUESTION || this.next() === HASH)) this.url.path += "%20";
     else if (c !== EOF) this.url.path += percentEncode(c, controlSet);
   }
 
