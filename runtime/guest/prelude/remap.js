@@ -42,25 +42,72 @@ const mapList = (list, captures, instructions, depth, out) => {
   const results = [];
   let missing = list.length;
   if (missing === 0) return out.settle(1, results);
+  const one = () => { if (--missing === 0 && out.state === 2) letGo(results); };
   for (let i = 0; i < list.length; i++) {
     mapOne(list[i], captures, instructions, depth).when((value) => {
       results[i] = value;
-      if (--missing === 0) out.settle(1, results);
-    }, (error) => out.settle(2, error));
+      if (missing === 1) out.settle(1, results);
+      one();
+    }, (error) => { out.settle(2, error); one(); });
   }
 };
 
+// letGo disposes what nobody will take.
+const letGo = (value) => eachReference(value, (handler, target) => {
+  if (handler !== null) handler.dispose("with the map it was part of");
+  else disposeTarget(target);
+}, 0);
+
+// Scope is the table of one element's instructions. It owns what their calls gave, until the last one has its outcome: what
+// is part of that has a handle of its own by then.
+class Scope {
+  values = []; boxes = null; stubs = []; over = false;
+  constructor(captures) { this.captures = captures; }
+
+  own(value) {
+    if (this.over) return letGo(value);
+    eachReference(value, (handler, target) => {
+      if (handler !== null) this.stubs[this.stubs.length] = handler;
+      else if (this.boxOf(target) === undefined) {
+        const box = new Box(target, false);
+        box.count++;
+        (this.boxes ??= new OwnMap()).set(target, box);
+      }
+    }, 0);
+  }
+  boxOf(target) { return this.boxes === null ? undefined : this.boxes.get(target); }
+
+  end() {
+    this.over = true;
+    for (let i = 0; i < this.stubs.length; i++) this.stubs[i].dispose("with the map it was part of");
+    if (this.boxes !== null) apply(mapEach, this.boxes, [(box) => box.drop()]);
+  }
+}
+
 // mapOne carries the instructions out for one element. They are copied first: decoding works in place.
 const mapOne = (value, captures, instructions, depth) => {
-  const scope = { captures, values: [settled(value)] };
+  const scope = new Scope(captures);
+  scope.values[0] = settled(value);
   let last = null;
   for (let i = 0; i < instructions.length; i++) {
-    const cx = new Context(scope), holder = [parseJSON(stringify(instructions[i]))], outcome = new Future();
-    decodeList(holder, cx, depth + 1);
-    whenReady(cx, () => outcome.settle(1, holder[0]), (error) => outcome.settle(2, error));
-    scope.values[i + 1] = last = outcome;
+    const cx = new Context(scope), instruction = parseJSON(stringify(instructions[i]));
+    scope.values[i + 1] = last = carryOut(instruction, cx, depth + 1, scope, i + 1 === instructions.length);
   }
+  last.when(() => scope.end(), () => scope.end());
   return last;
+};
+
+const carryOut = (instruction, cx, depth, scope, isLast) => {
+  const kind = isArray(instruction) && !isLast ? instruction[0] : null;
+  if (kind === "remap" || (kind === "pipeline" && instruction.length > 3)) {
+    const made = special(instruction, cx, depth);
+    made.when((value) => scope.own(value), () => {});
+    return made;
+  }
+  const holder = [instruction], outcome = new Future();
+  decodeList(holder, cx, depth);
+  whenReady(cx, () => outcome.settle(1, holder[0]), (error) => outcome.settle(2, error));
+  return outcome;
 };
 
 const settled = (value) => {
@@ -176,6 +223,7 @@ const sendMap = (handler, mapper) => {
   }
   const captures = r.hooks, out = new Future();
   for (let i = 0; i < captures.length; i++) captures[i].handles++;
+  out.when(() => dropCaptures(captures), () => dropCaptures(captures));
   hook.pull(path).when((value) => {
     if (value === undefined || value === null) out.settle(1, value);
     else if (isArray(value)) mapList(value, captures, r.instructions, 0, out);

@@ -5,7 +5,8 @@ const maxDepthRPC = 256;
 // are the methods and getters of its class; on plain data its own properties; nothing of Object.prototype.
 const reach = (value, name) => {
   if (name in ObjectPrototype) return undefined;
-  if (value === undefined || value === null) throw new TypeErrorClass(`Cannot read properties of ${value} (reading '${name}')`);
+  if (value === null) return undefined;
+  if (value === undefined) throw new TypeErrorClass(`Cannot read properties of ${value} (reading '${name}')`);
   if (value === mainTarget) return reachMember(value, name);
   const type = typeof value;
   if (type === "function") return hasOwn(value, name) && name !== "prototype" && name !== "name" && name !== "length" ? value[name] : undefined;
@@ -103,20 +104,35 @@ const callLocally = (target, path, args) => {
   let copies = null;
   try { if (args !== null) copies = copyIn(args, cx, 0); } catch (thrown) { return failed(thrown); }
   out.when((value) => {
-    try { result.settle(1, copyIn(value, null, 0)); } catch (thrown) { result.settle(2, thrown); }
+    try { result.settle(1, copyIn(value, new Given(), 0)); } catch (thrown) { result.settle(2, thrown); }
   }, (error) => result.settle(2, error));
   run(target, path, copies, cx.held, out);
   return result;
 };
+
+// Given is the context of a result of this gadget's own: whoever has it sees to the end of the targets in it.
+class Given {
+  boxes = null;
+  get scope() { return this; }
+  hold(stub) { return stub; }
+  boxOf(target) {
+    this.boxes ??= new OwnMap();
+    if (!this.boxes.has(target)) this.boxes.set(target, new Box(target, target === mainTarget));
+    return this.boxes.get(target);
+  }
+}
+
+// boxFor makes a quiet box: whoever gave the target sees to its end. What a map's own calls gave has a box already.
+const boxFor = (target, cx) => (cx !== null && cx.scope !== null ? cx.scope.boxOf(target) : undefined) ?? new Box(target, true);
 
 // copyIn copies plain data and replaces references by stubs of their own, noted in the context if there is one.
 const copyIn = (value, cx, depth) => {
   let stub;
   if (typeof value === "function") {
     const handler = stubHandlers.get(value);
-    stub = handler === undefined ? makeStub(new Local(new Box(value, true)), null) : handler.dup();
+    stub = handler === undefined ? makeStub(new Local(boxFor(value, cx)), null) : handler.dup();
   } else if (!isObject(value)) return value;
-  else if (isTarget(value)) stub = makeStub(new Local(new Box(value, true)), null);
+  else if (isTarget(value)) stub = makeStub(new Local(boxFor(value, cx)), null);
   if (stub !== undefined) return cx === null ? stub : cx.hold(stub);
   if (depth > maxDepthRPC) throw new RangeErrorClass(`a value may be nested ${maxDepthRPC} levels deep`);
   if (isArray(value)) {
