@@ -57,6 +57,7 @@ var lateParts = []latePart{
 	}, []string{"newReadable", "readableOf", "isReadable", "Reader", "tee", "newWritable", "writableOf", "isWritable", "Writer"}},
 	{"fetch", []string{"fetch_values.js", "fetch.js"}, []string{"Headers", "Blob", "Request", "Response"}, []string{"newBlob"}},
 	{"encoding", []string{"encoding.js"}, []string{"TextEncoderStream", "TextDecoderStream"}, []string{"decoderOf"}},
+	{"transfer", []string{"transfer.js"}, []string{}, []string{"cloneWith"}},
 	{"subtle", []string{"subtle.js"}, []string{"CryptoKey", "SubtleCrypto"}, []string{"subtle"}},
 	{"wire", []string{"wire.js"}, []string{}, []string{"newPipe", "takeReadable", "receiveWritable", "receiveBlob", "receiveValue", "receiveMessage", "encodeValue"}},
 }

@@ -22,6 +22,7 @@ const dataViewBuffer = getter(DataView.prototype, "buffer"), dataViewOffset = ge
 const dataViewBytes = getter(DataView.prototype, "byteLength");
 const viewKind = getter(TypedArrayPrototype, Symbol.toStringTag), bufferBytes = getter(ArrayBufferPrototype, "byteLength");
 const regExpSource = getter(RegExpPrototype, "source"), regExpFlags = getter(RegExpPrototype, "flags");
+const bufferDetached = getter(ArrayBufferPrototype, "detached"), bufferTransfer = ArrayBufferPrototype.transfer;
 const mapEach = MapPrototype.forEach, setEach = SetPrototype.forEach;
 const mapAdd = MapPrototype.set, setAdd = SetPrototype.add;
 const charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join, slice = Array.prototype.slice, sortList = Array.prototype.sort;

@@ -11,6 +11,7 @@
 //   b base64   ArrayBuffer          v name, buffer, offset, length   view on a buffer
 //   e name, message, stack, cause   Error    w value  boxed Boolean, Number, String, BigInt
 //   p params   persistent stub      g name     binding of env; both in what is stored only
+//   t n        the n-th buffer handed over (never in what is stored)
 //   @ n        the n-th object met, for shared and circular references, counted from 0
 //
 // Keys keep the order they have in the value, as a structured clone does. The same value gives the same text.
@@ -76,7 +77,7 @@ const cloneClasses = create(null);
 for (const Class of [...containers, ...(typeof Float16Array === "function" ? [Float16Array] : [])]) cloneClasses[Class.name] = Class;
 // unclonable are the classes whose objects are more than their fields.
 const unclonable = [];
-for (const Class of [Promise, WeakMap, WeakSet, WeakRef, FinalizationRegistry, Symbol]) unclonable[unclonable.length] = [Class.prototype, Class.name];
+for (const Class of [Promise, WeakMap, WeakSet, WeakRef, FinalizationRegistry, Symbol, TextEncoder, TextDecoder]) unclonable[unclonable.length] = [Class.prototype, Class.name];
 for (const f of [function* () {}, async function* () {}]) unclonable[unclonable.length] = [getPrototypeOf(f.prototype), "Generator"];
 
 // inside asks a built-in for what an object really is: undefined where it is not of that kind, whatever its prototype says.
@@ -90,6 +91,7 @@ const pathText = (keys, depth) => {
 
 class Cloner {
   seen = new OwnMap();
+  moved = null; // the buffers that are handed over, in the order of their list
   keys = []; // the way to what is being encoded, one for each level
   plainly = true; // JSON is an exact copy of what has been met so far
   constructor(stored) { this.stored = stored; }
@@ -215,8 +217,10 @@ class Cloner {
   // view encodes an ArrayBuffer or a view on one, also of a subclass.
   view(value, depth) {
     const kind = apply(viewKind, value, []);
+    if (kind !== undefined && apply(bufferDetached, apply(viewBuffer, value, []), [])) throw this.refuse("a view on an ArrayBuffer that was transferred", depth - 1);
     if (kind !== undefined) return ["v", kind, this.at("buffer", apply(viewBuffer, value, []), depth), apply(viewOffset, value, []), apply(viewLength, value, [])];
-    if (inherits(value, ArrayBufferPrototype) && inside(bufferBytes, value) !== undefined) return ["b", apply(toBase64, new Uint8(value), [])];
+    if (inherits(value, ArrayBufferPrototype) && inside(bufferDetached, value)) throw this.refuse("an ArrayBuffer that was transferred", depth - 1);
+    if (inherits(value, ArrayBufferPrototype) && inside(bufferBytes, value) !== undefined) return this.moved !== null && this.moved.has(value) ? ["t", this.moved.get(value)] : ["b", apply(toBase64, new Uint8(value), [])];
     const size = inherits(value, DataViewPrototype) ? inside(dataViewBytes, value) : undefined;
     if (size !== undefined) return ["v", "DataView", this.at("buffer", apply(dataViewBuffer, value, []), depth), apply(dataViewOffset, value, []), size];
   }
@@ -249,6 +253,7 @@ const sliceText = String.prototype.slice;
 
 class Uncloner {
   met = [];
+  moved = null; // what a buffer that was handed over is now
 
   // meet numbers an object before what is in it, as the encoder did.
   meet(object) { return this.met[this.met.length] = object; }
@@ -274,6 +279,7 @@ class Uncloner {
       case "s": return this.set(v);
       case "r": return this.meet(new RegExpClass(v[1], v[2]));
       case "b": return this.meet(bufferOf(v[1]));
+      case "t": return this.meet(this.moved[v[1]]);
       case "v": return this.view(v);
       case "e": return this.error(v);
       case "w": return this.meet(Object(this.decode(v[1])));
@@ -337,8 +343,9 @@ class Uncloner {
 const hide = (object, name, value) => defineProperty(object, name, { value, writable: true, enumerable: false, configurable: true });
 const bufferOf = (base64) => apply(viewBuffer, fromBase64(base64), []);
 
-const structuredClone = (value, options) => {
-  const transfer = isObject(options) ? options.transfer : undefined;
-  if (transfer !== undefined && transfer.length !== 0) throw later("the option transfer of structuredClone", "leave it out: the value is copied");
-  return decodeValue(encodeValue(value));
+const structuredClone = function (value, options = undefined) {
+  if (arguments.length === 0) throw new TypeErrorClass("1 argument required, but only 0 present");
+  if (options !== undefined && options !== null && !isObject(options) && typeof options !== "function") throw new TypeErrorClass("the options of structuredClone must be an object");
+  const list = options?.transfer;
+  return list === undefined ? decodeValue(encodeValue(value)) : late("transfer").cloneWith(value, list);
 };

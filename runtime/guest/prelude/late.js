@@ -14,7 +14,7 @@ const lateKit = {
   indexOfText: uncurry(String.prototype.indexOf), wellFormed: uncurry(String.prototype.toWellFormed),
   numberText: Number.prototype.toString, sortList: uncurry(Array.prototype.sort), floor: Math.floor, parseJSON, stringify, join, setEach, setBytes: uncurry(TypedArrayPrototype.set), laterVersion: later, performanceNow: () => apply(performance_.now, performance_.self, []),
   hostRandom, hostDigest, hostHMAC, hostSeal, hostOpen, hostEqual, hostDomain, toBase64, fromBase64,
-  Uint8, viewBuffer, bytesOf, isBufferSource, encodeUTF8, isPair, TextDecoder, encodingOf, OwnMap, OwnSet, OwnWeakMap, regExpExec: RegExpPrototype.exec, ArrayBufferPrototype, containerNames,
+  Uint8, viewBuffer, bytesOf, isBufferSource, encodeUTF8, isPair, Cloner, Uncloner, bufferBytes, bufferDetached, bufferTransfer, TextDecoder, encodingOf, OwnMap, OwnSet, OwnWeakMap, regExpExec: RegExpPrototype.exec, ArrayBufferPrototype, containerNames,
   TypeErrorClass, RangeErrorClass, DOMExceptionClass, PromiseClass, promiseThen, PromisePrototype, textOf, logFailure, addTimer,
   sendStream, sendPipe, exportEntry, Future, Context, streamHolders, Refusal, wrong, end, cannotSend,
 };

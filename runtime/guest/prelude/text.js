@@ -11,7 +11,7 @@ const utf8Length = (text) => {
 };
 // isPair tells whether the unit c at i starts a surrogate pair.
 const isPair = (text, i, c) => {
-  if (c >= 0xdc00 || i + 1 >= text.length) return false;
+  if (c < 0xd800 || c >= 0xdc00 || i + 1 >= text.length) return false;
   const d = codeAt(text, i + 1);
   return d >= 0xdc00 && d < 0xe000;
 };
@@ -116,8 +116,9 @@ const encodingOf = (label) => {
 class TextDecoder {
   #encoding; #fatal; #ignoreBOM; #rest = new Uint8(0); #started = false; #streaming = false; #other = null;
   constructor(label = "utf-8", options = undefined) {
-    this.#encoding = encodingOf(label);
+    label = StringFunction(label);
     if (options !== undefined && options !== null && !isObject(options) && typeof options !== "function") throw new TypeErrorClass("the options of a TextDecoder must be an object");
+    this.#encoding = encodingOf(label);
     this.#fatal = !!options?.fatal;
     this.#ignoreBOM = !!options?.ignoreBOM;
   }

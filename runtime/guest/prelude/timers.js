@@ -17,20 +17,22 @@ const clearTimer = (id) => {
   if (timers.delete(id) && timers.size === 0) hostWake(wakeAt = -1);
 };
 
-// runTimers runs the timer that is due first. The next one has a turn of its own, after what this one has put in the queue of
-// microtasks.
+// runTimers runs the timer that is due first, and asks to be called again at once if more are: what a timer leaves to do
+// (microtasks, writes) is done before the next one runs.
 const runTimers = () => {
   const time = now();
-  let first = 0, timer;
-  apply(mapEach, timers, [(t, id) => {
-    if (t.at > time || holdsTimer(id, t) || (timer !== undefined && timer.at <= t.at)) return;
-    first = id;
-    timer = t;
+  let first = null, firstId = 0;
+  apply(mapEach, timers, [(timer, id) => {
+    if (timer.at <= time && (first === null || timer.at < first.at) && !holdsTimer(id, timer)) { first = timer; firstId = id; }
   }]);
-  if (timer !== undefined) {
-    if (timer.every < 0) timers.delete(first);
-    else timer.at = time + timer.every;
-    try { apply(timer.callback, undefined, timer.args); } catch (thrown) { logFailure("a timer failed", thrown); }
+  if (first !== null) {
+    if (first.every < 0) timers.delete(firstId);
+    else {
+      first.at = time + first.every;
+      timers.delete(firstId); // those of the same time come in the order in which they were set
+      timers.set(firstId, first);
+    }
+    try { apply(first.callback, undefined, first.args); } catch (thrown) { logFailure("a timer failed", thrown); }
   }
   resetWake();
 };

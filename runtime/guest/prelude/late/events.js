@@ -199,7 +199,8 @@ class AbortSignal extends EventTarget {
 
   static timeout(ms) {
     needArguments(arguments, 1);
-    if (!(ms >= 0 && ms <= 2 ** 53)) throw new RangeErrorClass("a timeout must be a number of milliseconds");
+    ms = +ms;
+    if (!(ms > -1 && ms < 2 ** 53)) throw new TypeErrorClass("a timeout must be a number of milliseconds");
     const signal = newSignal();
     addTimer(() => abortNow(signal, new DOMExceptionClass("The operation was aborted due to timeout", "TimeoutError")), ms, [], false);
     return signal;

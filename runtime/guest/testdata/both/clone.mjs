@@ -2,7 +2,8 @@
 import { answerNow, runner, show } from "./seeded.mjs";
 const errors = [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
 const views = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array];
-const refused = [() => () => 1, () => Symbol("s"), () => new WeakMap(), () => new WeakSet(), () => Promise.resolve(1), () => new WeakRef({}), () => new URL("http://x"), () => new Headers(), () => new Response(""), () => new AbortController(), () => new EventTarget()];
+const refused = [() => () => 1, () => Symbol("s"), () => new WeakMap(), () => new WeakSet(), () => Promise.resolve(1), () => new WeakRef({})];
+const platform = [() => new URL("http://x"), () => new URLSearchParams(), () => new Headers(), () => new Request("http://x"), () => new Response(""), () => new AbortController(), () => new EventTarget(), () => new Event("x"), () => new ReadableStream(), () => new TextEncoder()];
 
 // graph makes a value; objects made before may come again.
 const graph = (m, rate) => {
@@ -29,7 +30,7 @@ const graph = (m, rate) => {
       () => { const e = keep(new (m.pick(errors))("message", m.odds(2) ? { cause: value(depth + 1) } : undefined)); if (m.odds(4)) e.name = m.pick(["TypeError", "Own", "RangeError"]); e.extra = 1; return e; },
       () => keep(new (class Point { constructor() { this.x = 1; } get y() { return 2; } })()),
       () => { const o = keep(Object.create({ inherited: 1 })); o.own = value(depth + 1); Object.defineProperty(o, "hidden", { value: 1 }); o[Symbol("s")] = 1; return o; },
-      () => keep({ get computed() { return leaf(); } }),
+      () => { const v = leaf(); return keep({ get computed() { return v; } }); },
     ])();
   };
   return value(0);
@@ -46,8 +47,10 @@ export const programs = {
     const value = graph(m, 6);
     return [answerNow(() => structuredClone(value))];
   },
+  async platform() { return platform.map((f) => answerNow(() => structuredClone(f()))); },
+  async proxies() { return [new Proxy({}, {}), new Proxy([1], {}), new Proxy({}, { ownKeys() { throw new TypeError("trap"); } })].map((p) => answerNow(() => structuredClone(p))); },
   async throwing(m) {
-    const odd = m.pick([{ get x() { throw new RangeError("getter"); } }, { get x() { throw 5; } }, new Proxy({}, {}), new Proxy([1], {}), new Proxy({}, { ownKeys() { throw new TypeError("trap"); } }), Object.create(null), Object.freeze([1]), new (class extends Array {})(3), new (class extends Map {})([[1, 2]]), Object.assign(() => 1, { a: 1 })]);
+    const odd = m.pick([{ get x() { throw new RangeError("getter"); } }, { get x() { throw 5; } }, Object.create(null), Object.freeze([1]), new (class extends Array {})(3), new (class extends Map {})([[1, 2]]), Object.assign(() => 1, { a: 1 })]);
     return [answerNow(() => structuredClone(odd)), answerNow(() => structuredClone()), answerNow(() => structuredClone(1, m.pick([undefined, null, {}, 5, "x"])))];
   },
   async transfer(m) {

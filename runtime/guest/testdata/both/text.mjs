@@ -64,7 +64,7 @@ export const programs = {
     return [...out, show([...p]), show([...p.keys()]), show([...p.values()]), show(String(p))];
   },
   async streamShapes() {
-    return [await answer(() => [new TextEncoderStream().encoding, Object.prototype.toString.call(new TextDecoderStream()), new TextEncoderStream().readable instanceof ReadableStream, new TextDecoderStream().writable instanceof WritableStream])];
+    return [await answer(() => [new TextEncoderStream().encoding, new TextEncoderStream().readable instanceof ReadableStream, new TextDecoderStream().writable instanceof WritableStream])];
   },
 };
 export const run = runner(programs);

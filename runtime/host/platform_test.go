@@ -1,0 +1,58 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// platformDifferences are where a gadget answers otherwise than node 20 on purpose, by file.
+var platformDifferences = map[string][]*known{
+	"text": {
+		{why: "node 20 does not check the rules for right-to-left labels", program: "names", gadget: regexp.MustCompile(`^(threw TypeError|"x")$`), node: regexp.MustCompile(`xn--`), line: regexp.MustCompile(`[\x{590}-\x{6ff}]`)},
+	},
+	"events": {
+		{why: "node 20 has another error for a timeout that is out of range", program: "signals", gadget: regexp.MustCompile(`^threw TypeError$`), node: regexp.MustCompile(`^threw RangeError$`)},
+		{why: "node 20 forgets the phase and the target before the last listener", program: "listeners", gadget: regexp.MustCompile(`^\d:\w:\w+:2:true$`), node: regexp.MustCompile(`^\d:\w:\w+:0:false$`)},
+		{why: "node 20 lets a passive listener prevent", program: "listeners", gadget: regexp.MustCompile(`^true$`), node: regexp.MustCompile(`^false$`), line: regexp.MustCompile("prevents")},
+	},
+	"clone": {
+		{why: "node 20 takes a buffer that was transferred before for an empty one", program: "transfer", gadget: regexp.MustCompile(`^threw DataCloneError$`), node: regexp.MustCompile(`^ArrayBuffer\(\)$`)},
+		{why: "node 20 takes a transfer that is no list for none", program: "transfer", gadget: regexp.MustCompile(`^\d+ threw TypeError$`), node: regexp.MustCompile(`^\d+ [^t]`)},
+		{why: "node 20 has another error for what cannot be transferred", program: "transfer", gadget: regexp.MustCompile(`threw DataCloneError$`), node: regexp.MustCompile(`threw TypeError$`)},
+		{why: "the engine does not tell a proxy from its target, so it is copied as it shows itself; the standard refuses it", program: "proxies", gadget: regexp.MustCompile(`[]}]$|threw TypeError`), node: regexp.MustCompile("threw DataCloneError")},
+		{why: "node 20 clones objects of the platform as if they were plain, the standard refuses them", program: "platform", gadget: regexp.MustCompile("threw DataCloneError"), node: regexp.MustCompile(`\{|threw TypeError`)},
+	},
+}
+
+// TestPlatformAsInNode runs TOOLSHED_PLATFORM random programs (300) of each kind in a gadget and in node: what the web
+// platform's parts answer is the same, but for the differences that are listed, each of which must be met.
+func TestPlatformAsInNode(t *testing.T) {
+	needNode(t)
+	count := 300
+	if n, err := strconv.Atoi(os.Getenv("TOOLSHED_PLATFORM")); err == nil && n > 0 {
+		count = n
+	}
+	child := startChild(t, realConfig())
+	for _, file := range []struct {
+		name     string
+		programs []string
+	}{
+		{"text", []string{"encode", "decode", "wrong", "base64", "encoderStream", "decoderStream", "names", "params", "streamShapes"}},
+		{"clone", []string{"copies", "refuses", "platform", "proxies", "throwing", "transfer", "transferFails"}},
+		{"events", []string{"listeners", "event", "signals", "timeout", "timers", "intervals", "wrongTimers"}},
+	} {
+		t.Run(file.name, func(t *testing.T) {
+			path := filepath.Join("..", "guest", "testdata", "both", file.name+".mjs")
+			i := startBoth(t, child, path)
+			for _, program := range file.programs {
+				const first = 1
+				t.Logf("%s: %d programs, seeds from %d", program, count, first)
+				both(t, i, path, program, first, count, platformDifferences[file.name])
+			}
+			allMet(t, platformDifferences[file.name])
+		})
+	}
+}
