@@ -55,7 +55,7 @@ var lateParts = []latePart{
 		"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamDefaultController", "WritableStream", "WritableStreamDefaultWriter",
 		"WritableStreamDefaultController", "TransformStream", "TransformStreamDefaultController", "CountQueuingStrategy", "ByteLengthQueuingStrategy",
 	}, []string{"newReadable", "readableOf", "isReadable", "Reader", "tee", "newWritable", "writableOf", "isWritable", "Writer"}},
-	{"fetch", []string{"fetch_values.js", "fetch.js"}, []string{"Headers", "Blob", "Request", "Response"}, []string{"newBlob"}},
+	{"fetch", []string{"fetch_values.js", "fetch.js"}, []string{"Headers", "Blob", "File", "Request", "Response"}, []string{"newBlob"}},
 	{"encoding", []string{"encoding.js"}, []string{"TextEncoderStream", "TextDecoderStream"}, []string{"decoderOf"}},
 	{"transfer", []string{"transfer.js"}, []string{}, []string{"cloneWith"}},
 	{"subtle", []string{"subtle.js"}, []string{"CryptoKey", "SubtleCrypto"}, []string{"subtle"}},

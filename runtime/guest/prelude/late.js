@@ -12,7 +12,7 @@ const lateKit = {
   codeAt, fromCodePoint, lowerCase, bytesSlice, textSlice: sliceOf,
   upperCase: uncurry(String.prototype.toUpperCase), normalize: uncurry(String.prototype.normalize), includes: uncurry(String.prototype.includes),
   indexOfText: uncurry(String.prototype.indexOf), wellFormed: uncurry(String.prototype.toWellFormed),
-  numberText: Number.prototype.toString, sortList: uncurry(Array.prototype.sort), floor: Math.floor, parseJSON, stringify, join, setEach, setBytes: uncurry(TypedArrayPrototype.set), laterVersion: later, performanceNow: () => apply(performance_.now, performance_.self, []),
+  numberText: Number.prototype.toString, sortList: uncurry(Array.prototype.sort), floor: Math.floor, parseJSON, stringify, join, setEach, setBytes: uncurry(TypedArrayPrototype.set), laterVersion: later, epochNow: now, performanceNow: () => apply(performance_.now, performance_.self, []),
   hostRandom, hostDigest, hostHMAC, hostSeal, hostOpen, hostEqual, hostDomain, toBase64, fromBase64,
   Uint8, viewBuffer, bytesOf, isBufferSource, encodeUTF8, isPair, Cloner, Uncloner, bufferBytes, bufferDetached, bufferTransfer, TextDecoder, encodingOf, OwnMap, OwnSet, OwnWeakMap, regExpExec: RegExpPrototype.exec, ArrayBufferPrototype, containerNames,
   TypeErrorClass, RangeErrorClass, DOMExceptionClass, PromiseClass, promiseThen, PromisePrototype, textOf, logFailure, addTimer,

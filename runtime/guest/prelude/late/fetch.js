@@ -107,7 +107,7 @@ const copyHeaders = (headers) => {
   for (let i = 0; i < list.length; i++) headerList(copy)[i] = [list[i][0], list[i][1]];
   return copy;
 };
-const headersOf = (init) => (init === undefined || init === null ? new Headers() : new Headers(init));
+const headersOf = (init) => (init === undefined ? new Headers() : new Headers(init));
 const optionsOf = (init, what) => {
   if (init === undefined || init === null) return {};
   if (!isObject(init) && typeof init !== "function") throw new TypeErrorClass(`the options of a ${what} must be an object`);

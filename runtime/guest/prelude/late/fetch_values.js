@@ -182,6 +182,22 @@ class Blob {
 tag(Blob, "Blob");
 const newBlob = (bytes, type) => new Blob(bytesKey, { bytes, type });
 
+class File extends Blob {
+  #name; #time;
+  constructor(parts, name, options = undefined) {
+    needArguments(arguments, 2);
+    super(parts, options);
+    this.#name = wellFormed("" + name);
+    const time = options?.lastModified;
+    this.#time = time === undefined ? epochNow() : +time;
+    this.#time = this.#time !== this.#time ? 0 : this.#time < 0 ? 0 - floor(-this.#time) : floor(this.#time);
+  }
+  get name() { return this.#name; }
+  get lastModified() { return this.#time; }
+  get webkitRelativePath() { return this.#name && ""; }
+}
+tag(File, "File");
+
 // clampIndex makes an index of what slice was given: negative counts from the end.
 const clampIndex = (n, size) => {
   n = n !== n ? 0 : n < 0 ? size - floor(-n) : floor(n);

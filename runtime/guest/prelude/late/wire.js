@@ -174,7 +174,7 @@ const encodeValue = (v, name, out) => {
       if (body !== null) { init.body = body; init.duplex = "half"; }
       return ["request", v.url, init];
     }
-    case "Blob": return ["blob", v.type, sendReadable(v.stream(), out)];
+    case "Blob": case "File": return ["blob", v.type, sendReadable(v.stream(), out)];
     case "ReadableStream": return sendReadable(v, out);
     case "WritableStream": {
       if (streams.writableOf(v).writer !== null) throw cannotSend(v, "the stream is locked");
