@@ -43,6 +43,12 @@ type Options struct {
 	NoSpare bool
 	// Author is named in commits.
 	Author string
+	// GadgetIdle is how long a gadget that has nothing to do goes on running; zero means a minute, a negative time for ever.
+	GadgetIdle time.Duration
+	// MaxGadgets is how many gadgets run in one child, and MaxMemory how many bytes it has, before the ones that were not used
+	// for longest are ended without waiting for GadgetIdle; zero means 256, and 1 GiB. What has something to do goes on.
+	MaxGadgets int
+	MaxMemory  int64
 	// Limits of every gadget; zero fields mean the defaults of GADGETS: 64 MiB, 30 s.
 	Limits host.Limits
 	Log    *slog.Logger
@@ -56,6 +62,7 @@ type Kernel struct {
 
 	children   *host.Pool
 	alarmSlots chan struct{} // holds a token for each gadget that is being woken
+	evictor    *evictor
 
 	mu         sync.Mutex
 	workspaces map[string]*overseer
@@ -85,6 +92,7 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 		Config: host.Config{Command: o.Child, Build: o.Build, CacheDir: o.Cache, Log: o.Log},
 		Idle:   o.ChildIdle, NoSpare: o.NoSpare,
 	})
+	k.evictor = newEvictor(k)
 	for _, e := range entries {
 		if !e.IsDir() || !validID(e.Name()) {
 			continue
@@ -101,6 +109,7 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 		k.workspaces[e.Name()] = w
 	}
 	k.children.Warm()
+	go k.evictor.loop()
 	return k, nil
 }
 
@@ -112,6 +121,7 @@ func (k *Kernel) Close() error {
 	k.workspaces = map[string]*overseer{}
 	k.mu.Unlock()
 	k.cancel()
+	<-k.evictor.ended
 	var err error
 	for _, w := range all {
 		err = errors.Join(err, w.close())
