@@ -29,12 +29,11 @@ type evictor struct {
 	gadgets int
 	memory  int64
 	crowded chan struct{} // a gadget has started
-	ended   chan struct{}
 }
 
 func newEvictor(k *Kernel) *evictor {
 	e := &evictor{kernel: k, idle: k.options.GadgetIdle, gadgets: k.options.MaxGadgets, memory: k.options.MaxMemory,
-		crowded: make(chan struct{}, 1), ended: make(chan struct{})}
+		crowded: make(chan struct{}, 1)}
 	if e.idle == 0 {
 		e.idle = defaultIdle
 	}
@@ -57,7 +56,6 @@ func (e *evictor) startedOne() {
 
 // loop looks after the gadgets until the kernel is closed.
 func (e *evictor) loop() {
-	defer close(e.ended)
 	every := slowestSweep
 	if e.idle > 0 {
 		every = max(time.Millisecond, min(e.idle/4, every))
@@ -145,10 +143,19 @@ func (g *gadget) evict(ctx context.Context, r *run) bool {
 	if busy {
 		return false
 	}
-	quiet := r.quiet(ctx)
-	g.mu.Lock()
-	if !quiet || g.run != r || r.calls != calls {
+	if !r.quiet(ctx) {
+		g.mu.Lock()
 		r.used = time.Now()
+		g.mu.Unlock()
+		return false
+	}
+	return g.letGo(r, calls)
+}
+
+// letGo ends the run, which was quiet, if nobody has entered it since it had been entered that often.
+func (g *gadget) letGo(r *run, calls int) bool {
+	g.mu.Lock()
+	if g.run != r || r.calls != calls {
 		g.mu.Unlock()
 		return false
 	}

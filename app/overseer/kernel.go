@@ -52,6 +52,9 @@ type Options struct {
 	// Limits of every gadget; zero fields mean the defaults of GADGETS: 64 MiB, 30 s.
 	Limits host.Limits
 	Log    *slog.Logger
+
+	now        func() time.Time // what the daily backups go by
+	backupLook time.Duration    // how often it is looked whether one is due
 }
 
 // Kernel is every workspace of one data folder. Its methods may be called from any goroutine.
@@ -63,6 +66,7 @@ type Kernel struct {
 	children   *host.Pool
 	alarmSlots chan struct{} // holds a token for each gadget that is being woken
 	evictor    *evictor
+	work       sync.WaitGroup // what goes on until the end
 
 	mu         sync.Mutex
 	workspaces map[string]*overseer
@@ -78,6 +82,12 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.backupLook == 0 {
+		o.backupLook = backupLook
 	}
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("overseer: %w", err)
@@ -109,7 +119,8 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 		k.workspaces[e.Name()] = w
 	}
 	k.children.Warm()
-	go k.evictor.loop()
+	k.work.Go(k.evictor.loop)
+	k.work.Go(k.lookAtBackups)
 	return k, nil
 }
 
@@ -121,7 +132,7 @@ func (k *Kernel) Close() error {
 	k.workspaces = map[string]*overseer{}
 	k.mu.Unlock()
 	k.cancel()
-	<-k.evictor.ended
+	k.work.Wait()
 	var err error
 	for _, w := range all {
 		err = errors.Join(err, w.close())

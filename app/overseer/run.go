@@ -96,7 +96,7 @@ func (r *run) wait(ctx context.Context) error {
 
 // serve runs one instance and returns why it ended.
 func (g *gadget) serve(ctx context.Context, r *run) error {
-	server, err := g.source()
+	commit, server, err := g.source()
 	if err != nil {
 		return err
 	}
@@ -105,6 +105,9 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 		return err
 	}
 	defer closeData()
+	if err := g.beforeCode(commit, data); err != nil {
+		return err
+	}
 	seat, err := g.workspace.kernel.children.Enter(ctx, g.place())
 	if err != nil {
 		return err
@@ -141,12 +144,13 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 }
 
 // source reads the server half at the gadget's current commit.
-func (g *gadget) source() (code.Files, error) {
-	_, files, err := g.workspace.code.Head(g.id)
+func (g *gadget) source() (commit string, server code.Files, err error) {
+	commit, files, err := g.workspace.code.Head(g.id)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return files.Server()
+	server, err = files.Server()
+	return commit, server, err
 }
 
 func (g *gadget) started(r *run, instance *host.Instance, child *host.Child, data *storage.Store) {
