@@ -100,6 +100,7 @@ func (g *gadget) restore(backup string) error {
 func (g *gadget) openStore() (*storage.Store, error) {
 	w := g.workspace
 	return storage.Open(w.dataFile(g.id), &storage.Options{
+		Quota:   w.kernel.options.Quota,
 		Backups: w.backupFolder(g.id),
 		Alarm:   func(due int64) error { return w.alarms.note(g.id, due) },
 	})

@@ -51,7 +51,9 @@ type Options struct {
 	MaxMemory  int64
 	// Limits of every gadget; zero fields mean the defaults of GADGETS: 64 MiB, 30 s.
 	Limits host.Limits
-	Log    *slog.Logger
+	// Quota is how many bytes of keys and values each gadget may store; zero means a GiB.
+	Quota int64
+	Log   *slog.Logger
 
 	now        func() time.Time // what the daily backups go by
 	backupLook time.Duration    // how often it is looked whether one is due
