@@ -36,6 +36,7 @@ func TestPressure(t *testing.T) {
 				refs = append(refs, ref)
 			}
 			rand.Shuffle(len(refs), func(i, j int) { refs[i], refs[j] = refs[j], refs[i] })
+			begun := time.Now()
 			for n, ref := range refs {
 				must(t, k, ref, "remember", n)
 			}
@@ -52,6 +53,9 @@ func TestPressure(t *testing.T) {
 					}
 				}
 				return len(running) == c.stay
+			}
+			if left(); len(running) != len(refs) && time.Since(begun) < hotTime {
+				t.Errorf("of gadgets that were used just now only %v run", running)
 			}
 			for range 100 { // one that was called just now may not be quiet yet
 				if left() {
