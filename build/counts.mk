@@ -3,7 +3,7 @@
 #
 #   SEEDS    random programs of calls, run in two or more ways and compared
 #   PROGRAMS random programs run on the guest's half of the protocol and on the official one
-#   KILLS    a writing program killed with SIGKILL and opened again
+#   KILLS    a program killed with SIGKILL and opened again: in mid-write, and while it evicts; a fifth of it in mid-alarm
 #   CUTS     power cuts of a recorded disk
 #   CYCLES   a store opened and closed
 #   DAMAGES  a file damaged at random, for each kind of damage

@@ -4,7 +4,8 @@
 // A Kernel holds all workspaces of one data folder; an overseer is the kernel of one of them: its file, its git
 // repository, its child process, its gadgets. A gadget runs when it is called. Its capability (Connect) outlives the
 // instance behind it: calls made while an instance starts wait for it in order, and the next call after an instance has
-// died starts another one from storage, which is always whole.
+// died starts another one from storage, which is always whole. So an instance that has nothing to do is ended after a while
+// (evictor), and nobody notices.
 //
 // No lock is held across a call to a guest, a child or a peer.
 package overseer
