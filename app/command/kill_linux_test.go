@@ -61,6 +61,7 @@ type program struct {
 	t      *testing.T
 	binary string
 	data   string
+	pause  time.Duration // of a writer between two writes, on average
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
@@ -76,8 +77,8 @@ func buildProgram(t *testing.T, tags string) string {
 	return binary
 }
 
-// newProgram makes a data folder with the ledger as its only gadget, whose title is Ledger.
-func newProgram(t *testing.T, binary string) *program {
+// newProgram makes a data folder with one gadget, whose title is Ledger, of the given code.
+func newProgram(t *testing.T, binary, server string) *program {
 	t.Helper()
 	run, err := os.MkdirTemp("", "shed") // a socket's path must be short
 	if err != nil {
@@ -99,7 +100,7 @@ func newProgram(t *testing.T, binary string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repository.Commit(made.Gadget, code.Files{"server.js": []byte(ledger)}, code.Change{Author: "Ada", Message: "ledger", Time: time.Now()}); err != nil {
+	if _, err := repository.Commit(made.Gadget, code.Files{"server.js": []byte(server)}, code.Change{Author: "Ada", Message: "ledger", Time: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
@@ -179,8 +180,15 @@ func callLedger(ctx context.Context, client *api.Client, method string, args ...
 	return client.Call(ctx, "call", append([]any{to}, args...)...)
 }
 
-// read returns what the ledger holds; it tries again while the gadget restarts.
-func (p *program) read(ctx context.Context) ledgerState {
+// read returns what the ledger holds.
+func (p *program) read(ctx context.Context) (s ledgerState) {
+	p.t.Helper()
+	p.readInto(ctx, &s)
+	return s
+}
+
+// readInto decodes what the gadget's read answers; it tries again while the gadget restarts.
+func (p *program) readInto(ctx context.Context, state any) {
 	p.t.Helper()
 	client, err := p.attach(ctx)
 	if err != nil {
@@ -191,21 +199,19 @@ func (p *program) read(ctx context.Context) ledgerState {
 	for range 20 {
 		answer, err := callLedger(ctx, client, "read")
 		if err == nil {
-			var s ledgerState
 			text, err := formatJSON(answer)
 			if err == nil {
-				err = json.Unmarshal([]byte(text), &s)
+				err = json.Unmarshal([]byte(text), state)
 			}
 			if err != nil {
 				p.t.Fatal(err)
 			}
-			return s
+			return
 		}
 		last = err
 		time.Sleep(50 * time.Millisecond)
 	}
 	p.t.Fatalf("the gadget cannot be read: %v", last)
-	return ledgerState{}
 }
 
 // writer is one of the ledger's writers: it writes 1, 2, 3 ... and knows what it sent and what was acknowledged.
@@ -226,6 +232,7 @@ func (p *program) writeAll(ctx context.Context, writers []*writer, rnd *rand.Ran
 		later = time.Duration(rnd.IntN(4000)) * time.Microsecond
 	}
 	var group sync.WaitGroup
+	var killing atomic.Bool
 	for n, w := range writers {
 		client, err := p.attach(ctx)
 		if err != nil {
@@ -236,14 +243,19 @@ func (p *program) writeAll(ctx context.Context, writers []*writer, rnd *rand.Ran
 			for {
 				next := w.sent.Add(1)
 				if _, err := callLedger(ctx, client, "write", float64(n), float64(next)); err != nil {
+					if !killing.Load() {
+						p.t.Errorf("a write fails although nothing was killed: %v", err)
+					}
 					return
 				}
 				w.acknowledged.Store(next)
 				if left.Add(-1) == 0 {
 					time.Sleep(later)
+					killing.Store(true)
 					kill()
 					cancel()
 				}
+				time.Sleep(time.Duration(rand.Float64() * 2 * float64(p.pause)))
 			}
 		})
 	}
@@ -314,7 +326,7 @@ func TestKilledPrograms(t *testing.T) {
 	kills := count(t, "TOOLSHED_KILLS", 6)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("%d kills, seed %d", kills, seed)
-	p := newProgram(t, buildProgram(t, "webkit2_41"))
+	p := newProgram(t, buildProgram(t, "webkit2_41"), ledger)
 	for _, w := range killOften(t, p, kills, seed, func(w []string) bool { return len(w) > 5 }) {
 		t.Error(w)
 	}
@@ -322,7 +334,7 @@ func TestKilledPrograms(t *testing.T) {
 
 // The same test finds a program whose answers do not wait for the disk.
 func TestKilledProgramThatAnswersEarly(t *testing.T) {
-	p := newProgram(t, buildProgram(t, "webkit2_41,mutant"))
+	p := newProgram(t, buildProgram(t, "webkit2_41,mutant"), ledger)
 	if wrong := killOften(t, p, 40, uint64(time.Now().UnixNano()), func([]string) bool { return true }); len(wrong) == 0 {
 		t.Error("40 kills lost nothing of a program that answers before it saves")
 	} else {

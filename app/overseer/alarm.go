@@ -223,10 +223,11 @@ func (a *alarms) ring(id string) {
 // ring starts the gadget if it does not run and gives it its alarm if that is due. An error says that it could not be
 // woken; what its handler throws is none.
 func (g *gadget) ring(ctx context.Context) error {
-	r, err := g.currentRun()
+	r, err := g.enter()
 	if err != nil {
 		return err
 	}
+	defer r.leave()
 	select {
 	case <-r.main.Done():
 	case <-ctx.Done():

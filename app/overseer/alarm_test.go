@@ -224,9 +224,7 @@ func TestBackups(t *testing.T) {
 		t.Fatalf("after its end the gadget has the backups %v (%v)", list, err)
 	}
 	must(t, k, ref, "set", "v", "new")
-	if err := g.backUpNow(); err != nil {
-		t.Fatal(err)
-	}
+	g.backUp(g.running().data, 0, time.Now())
 	if more, err := k.Backups(ref); err != nil || len(more) != 2 {
 		t.Fatalf("the gadget has the backups %v (%v)", more, err)
 	}

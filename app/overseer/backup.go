@@ -3,7 +3,10 @@ package overseer
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"toolshed/runtime/storage"
@@ -12,9 +15,11 @@ import (
 // keepBackups says which backups of a gadget's data stay.
 var keepBackups = storage.Keep{Last: 3, Daily: 7, Bytes: 2 << 30}
 
+// A backup is made of what has changed since the newest one, if that is older than this; and before other code runs on the
+// data, however old the newest is.
 const (
-	backupEvery  = 24 * time.Hour // of a gadget that runs and has changed
-	backupAtRest = time.Hour      // when a gadget that has changed ends, unless there is a backup as young as this
+	backupEvery  = 24 * time.Hour
+	backupAtRest = time.Hour // when the gadget ends
 	backupLook   = 10 * time.Minute
 )
 
@@ -95,86 +100,138 @@ func (g *gadget) restore(backup string) error {
 func (g *gadget) openStore() (*storage.Store, error) {
 	w := g.workspace
 	return storage.Open(w.dataFile(g.id), &storage.Options{
+		Quota:   w.kernel.options.Quota,
 		Backups: w.backupFolder(g.id),
 		Alarm:   func(due int64) error { return w.alarms.note(g.id, due) },
 	})
 }
 
-// openData opens the gadget's data for an instance. The function closes it, and makes a backup before if one is due; while
-// it is open one is made every day.
+// openData opens the gadget's data for an instance. The function closes it, and makes a backup before if one is due.
 func (g *gadget) openData() (*storage.Store, func(), error) {
 	data, err := g.openStore()
 	if err != nil {
 		return nil, nil, err
 	}
 	g.workspace.alarms.settle(g.id, data)
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	kept := int64(0) // changes that are in a backup
-	keep := func(every time.Duration) {
-		if changes := data.Stats().Changes; changes != kept && g.backUp(data, every) {
-			kept = changes
-		}
-	}
-	go func() {
-		defer close(stopped)
-		look := time.NewTicker(backupLook)
-		defer look.Stop()
-		for {
-			select {
-			case <-look.C:
-				keep(backupEvery)
-			case <-stop:
-				return
-			}
-		}
-	}()
 	return data, func() {
-		close(stop)
-		<-stopped
-		keep(backupAtRest)
+		g.backUp(data, backupAtRest, time.Now())
 		data.Close()
 	}, nil
 }
 
-// backUp makes a backup unless the newest one is younger than that, and reports whether it made one. A backup that cannot
-// be made is noted in the log: the gadget goes on without.
-func (g *gadget) backUp(data *storage.Store, every time.Duration) bool {
-	folder := g.workspace.backupFolder(g.id)
-	list, err := storage.Backups(folder)
-	if err == nil && len(list) > 0 && time.Since(list[0].Time) < every {
-		return false
+// backUp makes a backup unless the newest one is younger than that or holds the same. One that cannot be made is noted in the
+// log: the gadget goes on without.
+func (g *gadget) backUp(data *storage.Store, every time.Duration, now time.Time) {
+	due, first := g.backupDue(every, now)
+	if !due || first && data.Stats().Bytes == 0 && data.Err() == nil && alarmless(data) {
+		return // it has never stored anything
 	}
-	if err == nil && data.Err() == nil {
-		if _, err = data.Backup(folder, keepBackups); err == nil {
-			return true
-		}
+	err := data.Err()
+	if err == nil {
+		_, err = data.Backup(g.workspace.backupFolder(g.id), keepBackups)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, storage.ErrClosed) { // where it ended meanwhile, its end saw to the backup
 		g.workspace.kernel.options.Log.Warn("backing up a gadget", "gadget", g.id, "error", err)
 	}
-	return false
 }
 
-// backUpNow makes a backup of a gadget's data, whether it runs or not. It is for what may spoil the data, like a change of
-// the code. A gadget that has never stored anything has nothing to back up.
-func (g *gadget) backUpNow() error {
-	g.mu.Lock()
-	var data *storage.Store
-	if g.run != nil {
-		data = g.run.data
+func alarmless(data *storage.Store) bool {
+	due, err := data.EarliestAlarm()
+	return err == nil && due == 0
+}
+
+// backupDue tells whether the gadget's file may have what its newest backup, which is older than that, has not; first if there
+// is no backup.
+func (g *gadget) backupDue(every time.Duration, now time.Time) (due, first bool) {
+	if _, err := os.Stat(g.workspace.dataFile(g.id)); err != nil {
+		return false, false
 	}
-	g.mu.Unlock()
-	if data == nil {
-		opened, err := g.openStore()
-		if err != nil {
-			return err
+	list, err := storage.Backups(g.workspace.backupFolder(g.id))
+	if err != nil || len(list) == 0 {
+		return true, err == nil
+	}
+	if now.Sub(list[0].Time) < every {
+		return false, false
+	}
+	same, err := storage.Unchanged(g.workspace.dataFile(g.id), list[0])
+	return err != nil || !same, false
+}
+
+// backUpDaily makes the backups that are due, of gadgets that run and of those that do not.
+func (k *Kernel) backUpDaily(now time.Time) {
+	k.mu.Lock()
+	workspaces := k.listLocked()
+	k.mu.Unlock()
+	for _, w := range workspaces {
+		w.mu.Lock()
+		gadgets := slices.Collect(maps.Values(w.gadgets))
+		w.mu.Unlock()
+		for _, g := range gadgets {
+			if k.ctx.Err() != nil {
+				return
+			}
+			if due, _ := g.backupDue(backupEvery, now); due {
+				g.backUpAnyway(now)
+			}
 		}
-		defer opened.Close()
-		data = opened
 	}
-	_, err := data.Backup(g.workspace.backupFolder(g.id), keepBackups)
-	if errors.Is(err, storage.ErrClosed) { // it ended meanwhile, and what it wrote is in its file
+}
+
+// backUpAnyway makes a backup that is due, whether the gadget runs or not. A call that would start it waits.
+func (g *gadget) backUpAnyway(now time.Time) {
+	g.mu.Lock()
+	if g.closed || g.held != nil || g.holder != nil || g.run != nil {
+		var data *storage.Store
+		if g.run != nil {
+			data = g.run.data
+		}
+		g.mu.Unlock()
+		if data != nil {
+			g.backUp(data, backupEvery, now)
+		}
+		return // it starts or ends just now: the next look is soon enough
+	}
+	holder := &run{stop: func() {}, ended: make(chan struct{})}
+	g.holder = holder
+	g.mu.Unlock()
+	if data, err := g.openStore(); err == nil {
+		g.backUp(data, backupEvery, now)
+		data.Close()
+	} else {
+		g.workspace.kernel.options.Log.Warn("backing up a gadget", "gadget", g.id, "error", err)
+	}
+	g.mu.Lock()
+	g.holder = nil
+	g.mu.Unlock()
+	close(holder.ended)
+}
+
+// lookAtBackups makes the daily backups until the kernel is closed.
+func (k *Kernel) lookAtBackups() {
+	look := time.NewTicker(k.options.backupLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+			k.backUpDaily(k.options.now())
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
+// beforeCode makes a backup before code runs that is not the code that ran last, and notes that it runs.
+func (g *gadget) beforeCode(commit string, data *storage.Store) error {
+	g.mu.Lock()
+	last := g.record.Commit
+	g.mu.Unlock()
+	if last == commit {
 		return nil
+	}
+	g.backUp(data, 0, time.Now())
+	record, err := g.workspace.updateGadget(g.id, func(r *gadgetRecord) { r.Commit = commit })
+	if err == nil {
+		g.setRecord(record)
 	}
 	return err
 }

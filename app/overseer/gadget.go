@@ -6,10 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"toolshed/app/code"
 	"toolshed/runtime/capnweb"
 	"toolshed/runtime/host"
-	"toolshed/runtime/storage"
 )
 
 // The states of a gadget.
@@ -49,6 +47,7 @@ type gadget struct {
 	mu      sync.Mutex
 	record  gadgetRecord
 	run     *run
+	holder  *run // ends, and has the data until then; run is another one or nil
 	problem *Problem
 	died    []time.Time
 
@@ -56,22 +55,6 @@ type gadget struct {
 	views     int
 	held      *Problem // why it may not run now; nil when it may
 	closed    bool
-}
-
-// run is one life of a gadget, from the first call to the end of its instance. main settles to the instance's main
-// capability; calls made on it before that wait in order.
-type run struct {
-	main    *capnweb.Promise
-	resolve func(any)
-	reject  func(error)
-	started bool
-	stop    context.CancelFunc
-
-	instance *host.Instance // and its data; nil until it has started
-	data     *storage.Store
-
-	ended chan struct{}
-	next  *run // begins when this one has ended; nil while nobody has called since its instance ended
 }
 
 func newGadget(w *overseer, id string, record gadgetRecord) *gadget {
@@ -96,202 +79,20 @@ func (g gateway) Forward(ctx context.Context, path []any, args []any, call bool)
 	if len(path) > 0 && path[0] == host.AlarmMethod {
 		return capnweb.Rejected(&capnweb.Error{Name: "TypeError", Message: "'alarm' is called when the gadget's alarm is due, by nobody else"})
 	}
-	main, err := g.current()
-	switch {
-	case err != nil:
+	r, err := g.enter()
+	if err != nil {
 		return capnweb.Rejected(err)
-	case call:
-		return main.CallPath(ctx, path, args)
 	}
-	return main.GetPath(ctx, path)
+	defer r.leave()
+	if call {
+		return r.main.CallPath(ctx, path, args)
+	}
+	return r.main.GetPath(ctx, path)
 }
 
 // Call makes a gateway a capnweb.Target; the session prefers Forward.
 func (g gateway) Call(ctx context.Context, method string, args []any) (any, error) {
 	return g.Forward(ctx, []any{method}, args, true), nil
-}
-
-// current returns the main capability of the instance that runs, or of one that starts now.
-func (g *gadget) current() (*capnweb.Promise, error) {
-	r, err := g.currentRun()
-	if err != nil {
-		return nil, err
-	}
-	return r.main, nil
-}
-
-func (g *gadget) currentRun() (*run, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case g.closed || g.held != nil:
-		return nil, g.refusalLocked()
-	case g.run != nil && (g.run.instance == nil || g.run.instance.Err() == nil):
-		return g.run, nil
-	case g.run != nil:
-		return g.nextLocked(), nil
-	case g.problem != nil:
-		return nil, g.refusalLocked()
-	}
-	r, ctx := g.newRun()
-	g.run = r
-	go g.live(ctx, r)
-	return r, nil
-}
-
-// refusalLocked returns why the gadget may not be started, nil if it may.
-func (g *gadget) refusalLocked() error {
-	switch {
-	case g.closed:
-		return unknownGadget(g.record.Title)
-	case g.held != nil:
-		return g.held
-	case g.problem != nil:
-		return g.problem
-	}
-	return nil
-}
-
-func (g *gadget) newRun() (*run, context.Context) {
-	r := &run{ended: make(chan struct{})}
-	r.main, r.resolve, r.reject = capnweb.NewPromise()
-	var ctx context.Context
-	ctx, r.stop = context.WithCancel(g.workspace.kernel.ctx)
-	return r, ctx
-}
-
-// nextLocked returns the run that follows one whose instance has ended: whoever has heard of that may call again before
-// its data is closed.
-func (g *gadget) nextLocked() *run {
-	before := g.run
-	if before.next == nil {
-		r, ctx := g.newRun()
-		before.next = r
-		go func() {
-			<-before.ended
-			g.mu.Lock()
-			adopted, why := g.run == r, g.refusalLocked()
-			g.mu.Unlock()
-			if !adopted {
-				r.stop()
-				r.reject(why)
-				close(r.ended)
-				return
-			}
-			g.live(ctx, r)
-		}()
-	}
-	return before.next
-}
-
-// live is the whole life of an instance: start, run, end.
-func (g *gadget) live(ctx context.Context, r *run) {
-	defer close(r.ended)
-	defer r.stop()
-	g.workspace.kernel.Changed()
-	err := g.serve(ctx, r)
-	g.end(r, err)
-	// Calls that still wait fail with the reason, which whoever hears of it finds in the gadget's state already. Only the
-	// first settling counts: where the instance ran, this does nothing.
-	r.reject(err)
-	g.workspace.kernel.Changed()
-}
-
-// serve runs one instance and returns why it ended.
-func (g *gadget) serve(ctx context.Context, r *run) error {
-	server, err := g.source()
-	if err != nil {
-		return err
-	}
-	data, closeData, err := g.openData()
-	if err != nil {
-		return err
-	}
-	defer closeData()
-	seat, err := g.workspace.kernel.children.Enter(ctx, g.place())
-	if err != nil {
-		return err
-	}
-	defer seat.Leave()
-	self := capnweb.NewStub(gateway{g})
-	defer self.Dispose()
-	startCtx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	instance, err := seat.Child.Start(startCtx, host.Spec{
-		ID:       g.id,
-		Files:    server,
-		Bindings: []string{"GADGET"},
-		Env:      bindings{"GADGET": self},
-		Storage:  data,
-		Limits:   g.workspace.kernel.options.Limits,
-		Console:  g.console.fromGuest,
-		SendError: func(err error) error {
-			return &capnweb.Error{Name: "Error", Message: Explain(err).ForGadget().Error()}
-		},
-	})
-	if err != nil {
-		return err
-	}
-	defer instance.Close()
-	g.started(r, instance, data)
-	r.resolve(instance.Main().Dup())
-	select {
-	case <-instance.Done():
-		return instance.Err()
-	case <-ctx.Done():
-		return &host.Failure{Kind: host.KindClosed, Message: "it was closed"}
-	}
-}
-
-// source reads the server half at the gadget's current commit.
-func (g *gadget) source() (code.Files, error) {
-	_, files, err := g.workspace.code.Head(g.id)
-	if err != nil {
-		return nil, err
-	}
-	return files.Server()
-}
-
-func (g *gadget) started(r *run, instance *host.Instance, data *storage.Store) {
-	g.mu.Lock()
-	r.started, r.instance, r.data = true, instance, data
-	g.mu.Unlock()
-	g.workspace.touch()
-	g.workspace.kernel.Changed()
-}
-
-// end records how a run ended. An instance that was closed, and one that died for the first time in a while, leave the
-// gadget idle: the next call starts it. One that could not start, or dies again and again, leaves it stopped.
-func (g *gadget) end(r *run, err error) {
-	p := Explain(err)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.run = nil
-	defer func() {
-		if r.next != nil && g.refusalLocked() == nil {
-			g.run = r.next
-		}
-	}()
-	if p.Kind == host.KindClosed || g.closed {
-		return
-	}
-	g.console.add(Line{Level: "error", Text: p.Error(), Time: now(), Source: "server"})
-	recent := []time.Time{time.Now()}
-	for _, t := range g.died {
-		if time.Since(t) < deathWindow {
-			recent = append(recent, t)
-		}
-	}
-	g.died = recent
-	allowed, unstarted := deaths, !r.started
-	if p.Kind == host.KindChild {
-		allowed, unstarted = childDeaths, false
-	}
-	if final := g.suspicion.died(err, time.Now()); final != nil {
-		g.problem = final
-	} else if unstarted || len(recent) >= allowed {
-		g.problem = p
-	}
 }
 
 // bindings is the guest's main capability: a property for each name in env.
@@ -320,19 +121,11 @@ func (k *Kernel) Restart(ref Ref) error {
 	g.mu.Lock()
 	g.problem, g.died, g.suspicion.times = nil, nil, nil // a gadget in quarantine stays there
 	g.mu.Unlock()
-	_, err = g.current()
-	return err
-}
-
-// halt ends the running instance and waits for its end.
-func (g *gadget) halt() {
-	g.mu.Lock()
-	r := g.run
-	g.mu.Unlock()
-	if r != nil {
-		r.stop()
-		<-r.ended
+	r, err := g.enter()
+	if err == nil {
+		r.leave()
 	}
+	return err
 }
 
 func (g *gadget) close() {

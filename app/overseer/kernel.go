@@ -4,7 +4,8 @@
 // A Kernel holds all workspaces of one data folder; an overseer is the kernel of one of them: its file, its git
 // repository, its child process, its gadgets. A gadget runs when it is called. Its capability (Connect) outlives the
 // instance behind it: calls made while an instance starts wait for it in order, and the next call after an instance has
-// died starts another one from storage, which is always whole.
+// died starts another one from storage, which is always whole. So an instance that has nothing to do is ended after a while
+// (evictor), and nobody notices.
 //
 // No lock is held across a call to a guest, a child or a peer.
 package overseer
@@ -43,9 +44,20 @@ type Options struct {
 	NoSpare bool
 	// Author is named in commits.
 	Author string
+	// GadgetIdle is how long a gadget that has nothing to do goes on running; zero means a minute, a negative time for ever.
+	GadgetIdle time.Duration
+	// MaxGadgets is how many gadgets run in one child, and MaxMemory how many bytes it has, before the ones that were not used
+	// for longest are ended without waiting for GadgetIdle; zero means 256, and 1 GiB. What has something to do goes on.
+	MaxGadgets int
+	MaxMemory  int64
 	// Limits of every gadget; zero fields mean the defaults of GADGETS: 64 MiB, 30 s.
 	Limits host.Limits
-	Log    *slog.Logger
+	// Quota is how many bytes of keys and values each gadget may store; zero means a GiB.
+	Quota int64
+	Log   *slog.Logger
+
+	now        func() time.Time // what the daily backups go by
+	backupLook time.Duration    // how often it is looked whether one is due
 }
 
 // Kernel is every workspace of one data folder. Its methods may be called from any goroutine.
@@ -56,6 +68,8 @@ type Kernel struct {
 
 	children   *host.Pool
 	alarmSlots chan struct{} // holds a token for each gadget that is being woken
+	evictor    *evictor
+	work       sync.WaitGroup // what goes on until the end
 
 	mu         sync.Mutex
 	workspaces map[string]*overseer
@@ -72,6 +86,12 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.backupLook == 0 {
+		o.backupLook = backupLook
+	}
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("overseer: %w", err)
 	}
@@ -85,6 +105,7 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 		Config: host.Config{Command: o.Child, Build: o.Build, CacheDir: o.Cache, Log: o.Log},
 		Idle:   o.ChildIdle, NoSpare: o.NoSpare,
 	})
+	k.evictor = newEvictor(k)
 	for _, e := range entries {
 		if !e.IsDir() || !validID(e.Name()) {
 			continue
@@ -101,6 +122,8 @@ func Open(ctx context.Context, o Options) (*Kernel, error) {
 		k.workspaces[e.Name()] = w
 	}
 	k.children.Warm()
+	k.work.Go(k.evictor.loop)
+	k.work.Go(k.lookAtBackups)
 	return k, nil
 }
 
@@ -112,6 +135,7 @@ func (k *Kernel) Close() error {
 	k.workspaces = map[string]*overseer{}
 	k.mu.Unlock()
 	k.cancel()
+	k.work.Wait()
 	var err error
 	for _, w := range all {
 		err = errors.Join(err, w.close())

@@ -25,6 +25,7 @@ type gadgetRecord struct {
 	Blueprint string `json:"blueprint"`
 	Headless  bool   `json:"headless,omitempty"` // the code has no user interface
 	Created   int64  `json:"created"`
+	Commit    string `json:"commit,omitempty"` // the code that ran last, or will run first
 }
 
 const this = "this" // the id of the only workspaceRecord of a file

@@ -121,11 +121,12 @@ func (w *overseer) find(id string) (*gadget, error) {
 
 func (w *overseer) createGadget(n NewGadget, files code.Files) (string, error) {
 	id := newID()
-	record := gadgetRecord{Title: n.Title, Blueprint: n.Blueprint, Headless: !files.HasClient(), Created: now()}
 	change := code.Change{Author: w.kernel.options.Author, Message: "Make " + n.Title + "\n", Time: time.Now()}
-	if _, err := w.code.Commit(id, files, change); err != nil {
+	commit, err := w.code.Commit(id, files, change)
+	if err != nil {
 		return "", wrapSystem("commit", err)
 	}
+	record := gadgetRecord{Title: n.Title, Blueprint: n.Blueprint, Headless: !files.HasClient(), Created: now(), Commit: commit}
 	if err := w.db.Update(func(tx *store.Tx) error { return gadgetRecords.Write(tx, id, record) }); err != nil {
 		return "", err
 	}
@@ -169,19 +170,22 @@ func (w *overseer) renameGadget(id, title string) error {
 	if err != nil {
 		return err
 	}
-	var record gadgetRecord
-	err = w.db.Update(func(tx *store.Tx) error {
-		var err error
-		if record, err = gadgetRecords.Read(tx, id); err != nil {
-			return err
-		}
-		record.Title = title
-		return gadgetRecords.Write(tx, id, record)
-	})
+	record, err := w.updateGadget(id, func(r *gadgetRecord) { r.Title = title })
 	if err == nil {
 		g.setRecord(record)
 	}
 	return err
+}
+
+func (w *overseer) updateGadget(id string, change func(*gadgetRecord)) (record gadgetRecord, err error) {
+	err = w.db.Update(func(tx *store.Tx) error {
+		if record, err = gadgetRecords.Read(tx, id); err != nil {
+			return err
+		}
+		change(&record)
+		return gadgetRecords.Write(tx, id, record)
+	})
+	return record, err
 }
 
 func (w *overseer) deleteGadget(id string) error {

@@ -360,3 +360,6 @@ func attack(ctx context.Context, c *Child, other *Instance, k int) (late, stall 
 		stall = append(stall, d)
 	}
 }
+
+// Memory returns the bytes that the child shares with nobody, or an error where the system does not tell.
+func (c *Child) Memory() (int64, error) { return privateMemory(c.PID()) }

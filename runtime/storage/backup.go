@@ -1,9 +1,11 @@
 package storage
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -93,6 +95,32 @@ func Backups(folder string) ([]Backup, error) {
 	}
 	slices.SortFunc(list, func(a, b Backup) int { return b.Time.Compare(a.Time) })
 	return list, nil
+}
+
+// metaPages is more than bbolt's two meta pages take, whatever the size of a page: each commit changes one of them.
+const metaPages = 2 * 64 << 10
+
+// Unchanged reports whether nothing was committed to the store's file since the backup was made of it. It may be false
+// although that is so, as after a compaction. A store that is open may be committing something just now.
+func Unchanged(path string, b Backup) (bool, error) {
+	now, err := readStart(path)
+	if err != nil {
+		return false, fmt.Errorf("storage: compare with a backup: %w", err)
+	}
+	then, err := readStart(b.Path)
+	if err != nil {
+		return false, fmt.Errorf("storage: compare with a backup: %w", err)
+	}
+	return bytes.Equal(now, then), nil
+}
+
+func readStart(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, metaPages))
 }
 
 // Restore puts the backup in the place of the store's file, which must not be open. The file that was there stays

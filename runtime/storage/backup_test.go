@@ -289,3 +289,39 @@ func TestDamageFoundLater(t *testing.T) {
 		t.Errorf("Get: %v, want the backup %v", err, b)
 	}
 }
+
+// A file is unchanged until something is committed to it, also after it was closed and opened.
+func TestUnchanged(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "gadget.db")
+	s := mustOpen(t, path)
+	unchanged := func(when string, b storage.Backup, want bool) {
+		t.Helper()
+		if got, err := storage.Unchanged(path, b); err != nil || got != want {
+			t.Errorf("%s: unchanged is %v (%v)", when, got, err)
+		}
+	}
+	for n := range 4 { // either of the meta pages is the last one written
+		if err := s.Apply(turn("n", fmt.Sprint(n)), nil).Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b, err := s.Backup(filepath.Join(folder, "backups"), storage.Keep{Last: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unchanged("just now", b, true)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = mustOpen(t, path)
+		unchanged("opened again", b, true)
+		if err := s.Apply(turn("n", fmt.Sprint(n, "later")), nil).Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		unchanged("changed", b, false)
+	}
+	defer s.Close()
+	if _, err := storage.Unchanged(path, storage.Backup{Path: filepath.Join(folder, "none")}); err == nil {
+		t.Error("a backup that is not there")
+	}
+}

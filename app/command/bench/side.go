@@ -49,7 +49,7 @@ const indexFile = "gadgets.json"
 // /same/N and /unique/N, and at /rpc a capability that only computes. It answers no one but the machine it runs on, has
 // no page and no person's data, and runs until ctx ends. It makes its gadgets when the folder is new.
 func Side(ctx context.Context, o Options, data string, port int, out io.Writer) error {
-	k, err := overseer.Open(ctx, overseer.Options{Folder: filepath.Join(data, "workspaces"), Child: o.Child, Build: o.Build, Cache: o.Cache, Author: "bench", Log: o.Log})
+	k, err := overseer.Open(ctx, overseer.Options{Folder: filepath.Join(data, "workspaces"), Child: o.Child, Build: o.Build, Cache: o.Cache, Author: "bench", GadgetIdle: -1, Log: o.Log})
 	if err != nil {
 		return err
 	}

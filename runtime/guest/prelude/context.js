@@ -16,9 +16,14 @@ class GadgetContext {
     this.storage = new Storage();
   }
 
-  // waitUntil: a gadget lives on by itself, so only a failure must not go unnoticed.
+  // waitUntil: the timer, which never runs, keeps the host from ending a gadget that seems to have nothing to do. A failure
+  // must not go unnoticed.
   waitUntil(promise) {
-    apply(promiseThen, new PromiseClass((resolve) => resolve(promise)), [undefined, (thrown) => logFailure("a promise given to waitUntil failed", thrown)]);
+    const kept = addTimer(() => {}, 2 ** 31 - 1, [], false), end = () => clearTimer(kept);
+    apply(promiseThen, new PromiseClass((resolve) => resolve(promise)), [end, (thrown) => {
+      end();
+      logFailure("a promise given to waitUntil failed", thrown);
+    }]);
   }
 
   // blockConcurrencyWhile holds back calls until the callback has ended and what waits for that has run. The callback begins

@@ -109,7 +109,8 @@ equal("a locked stream", await within(stub.locked()).then(() => "sent", (e) => e
 equal("a Response comes back", await within(stub.echo(new Response("hey"))).then((r) => r.text()), "hey");
 // Values of the web cannot be stored.
 equal("not stored", guest.eval(`[new URL("a:b"), new Headers(), new Blob([]), new ReadableStream(), new AbortController()].map((x) => { try { structuredClone(x); return "ok" } catch (e) { return e.name } }).join()`), Array(5).fill("DataCloneError").join());
-equal("transfer is refused", guest.eval(`try { structuredClone(new ArrayBuffer(1), { transfer: [new ArrayBuffer(1)] }) } catch (e) { e.message }`), "the option transfer of structuredClone comes with a later version of Toolshed; leave it out: the value is copied.");
+equal("a buffer is transferred", guest.eval(`(() => { const b = new Uint8Array([1, 2, 3]).buffer, c = structuredClone(b, { transfer: [b] }); return [b.byteLength, c.byteLength, new Uint8Array(c)[2]].join() })()`), "0,3,3");
+equal("a transfer twice is refused", guest.eval(`(() => { const b = new ArrayBuffer(1); structuredClone(b, { transfer: [b] }); try { structuredClone(b, { transfer: [b] }) } catch (e) { return e.name } })()`), "DataCloneError");
 // A damaged use of a pipe ends the session, as with the official peer.
 for (const messages of [['["push",["pipeline",0,["echo"],[["readable",9]]]]'], ['["pipe"]', '["push",["pipeline",0,["ignoreStream"],[["readable",1]]]]', '["push",["pipeline",0,["ignoreStream"],[["readable",1]]]]'], ['["push",["pipeline",0,["echo"],[["url","no"]]]]'], ['["push",["pipeline",0,["echo"],[["writable",5]]]]'], ['["push",["pipeline",0,["echo"],[["blob",1,2]]]]']]) {
   const g = await Guest.open(gadget);
