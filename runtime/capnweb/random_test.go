@@ -111,12 +111,17 @@ func TestRandomPrograms(t *testing.T) {
 	c := newProxyChain(t)
 	local := &server{}
 	stub := NewStub(local.target())
+	run := func(main *Stub, seed uint64) string { // a deadline for each: that of the fixture is not meant for thousands
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		return runProgram(ctx, main, seed)
+	}
 	for seed := range seeds {
-		want := runProgram(c.ctx, stub, seed)
-		if got := runProgram(c.ctx, c.main, seed); got != want {
+		want := run(stub, seed)
+		if got := run(c.main, seed); got != want {
 			t.Fatalf("seed %d over a session:\n%s\nlocally:\n%s", seed, got, want)
 		}
-		if got := runProgram(c.ctx, c.far, seed); got != want {
+		if got := run(c.far, seed); got != want {
 			t.Fatalf("seed %d through a proxy:\n%s\nlocally:\n%s", seed, got, want)
 		}
 	}
