@@ -93,8 +93,8 @@ func record(path string) (*recorder, error) {
 func (r *recorder) listen() {
 	for {
 		var n notification
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(r.listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno == unix.EINTR {
-			continue
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(r.listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno == unix.EINTR || errno == unix.ENOENT {
+			continue // a signal came to us, or to the caller, who will call again (seccomp_unotify(2))
 		} else if errno != 0 {
 			panic(errno)
 		}
