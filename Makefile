@@ -54,8 +54,9 @@ check:
 unit:
 	env $(COUNTS) go test $(TEST_FLAGS) ./...
 
+# The traces that are compared with workerd's hold pauses, which the race detector stretches: they run without it.
 race:
-	env $(COUNTS) go test -race $(TEST_FLAGS) $(RACY)
+	env $(COUNTS) go test -race $(TEST_FLAGS) -skip TestSemanticsAsInWorkerd $(RACY)
 
 page-test:
 	cd frontend && npm test --silent && npm run --silent test:page
