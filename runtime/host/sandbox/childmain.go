@@ -10,6 +10,7 @@ package sandbox
 import (
 	"bufio"
 	"context"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -26,14 +27,28 @@ const maxQueued = 8 << 20
 // freeAfter is the time between the first instance becoming idle and free memory going back to the system.
 const freeAfter = 3 * time.Second
 
+// maxInline bounds a message that the reader of the link deals with itself, in bytes.
+const maxInline = 64 << 10
+
 // box is the child's half: the engine and the workers.
 type box struct {
 	engine *engine
 	out    *wire.Outbox
 
+	in    *bufio.Reader // whoever reads the link, under relay
+	relay *wire.Relay
+	ended chan int // gets the exit code from the last reader
+
 	mu      sync.Mutex
 	workers map[uint32]*worker
 	freeing bool
+}
+
+func newBox(e *engine, in io.Reader, out io.Writer) *box {
+	b := &box{engine: e, in: bufio.NewReaderSize(in, 64<<10), out: wire.NewOutbox(out), ended: make(chan int, 1),
+		workers: map[uint32]*worker{}}
+	b.relay = wire.NewRelay(b.serve)
+	return b
 }
 
 // Options of Main are for tests; the program gives the zero value. No frame can change them.
@@ -76,8 +91,8 @@ func Main(build string, options Options) int {
 	if u.Err != nil {
 		return refuse(u.Err.Error())
 	}
-	b := &box{workers: map[uint32]*worker{}}
-	if b.engine, err = newEngine(context.Background(), o); err != nil {
+	engine, err := newEngine(context.Background(), o)
+	if err != nil {
 		return refuse(err.Error())
 	}
 	var standing wire.Walls
@@ -86,21 +101,24 @@ func Main(build string, options Options) int {
 			return refuse("the gadget host could not give up its privileges: " + err.Error())
 		}
 	}
-	b.out = wire.NewOutbox(link)
+	b := newBox(engine, in, link)
 	p := wire.Pack(wire.Welcome, 0).Uint(wire.Version).Text(build).Text("").Uint(uint64(len(standing)))
 	for _, w := range standing {
 		p.Text(w.Name).Text(w.Missing)
 	}
 	b.out.Put(p.Done())
-	return b.serve(in)
+	go b.serve()
+	return <-b.ended
 }
 
-// serve reads frames until the link ends. Nothing in it waits for an instance.
-func (b *box) serve(in *bufio.Reader) int {
+// serve reads frames until the link ends or another goroutine reads. Nothing in it waits for an instance: a message for an
+// idle one is dealt with at once, but a turn that lasts gives the reading away.
+func (b *box) serve() {
 	for {
-		f, err := wire.Read(in)
+		f, err := wire.Read(b.in)
 		if err != nil {
-			return 0
+			b.ended <- 0
+			return
 		}
 		switch f.Kind {
 		case wire.Ping:
@@ -113,7 +131,8 @@ func (b *box) serve(in *bufio.Reader) int {
 		case wire.Start:
 			w, err := newWorker(b, f.Inst, f.Body)
 			if err != nil {
-				return 2
+				b.ended <- 2
+				return
 			}
 			b.mu.Lock()
 			b.workers[f.Inst] = w
@@ -129,20 +148,41 @@ func (b *box) serve(in *bufio.Reader) int {
 		}
 		switch f.Kind {
 		case wire.Deliver:
-			w.push(f.Body)
+			if b.mayDeal(f) && w.borrow(f.Body) {
+				if !b.relay.Do(w.inline) {
+					w.giveBack()
+					return
+				}
+				w.giveBack()
+				continue
+			}
+			w.inbox.Push(f.Body)
 		case wire.Answer:
 			w.answered(f.Body)
 		case wire.Ack:
 			u := &wire.Unpacker{B: f.Body}
-			w.acked(int(u.Uint()), int(u.Uint()))
+			w.inbox.Acked(int(u.Uint()), int(u.Uint()))
 		case wire.Quiet:
 			u := &wire.Unpacker{B: f.Body}
-			w.askedToRest(u.Uint())
+			w.inbox.Ask(u.Uint())
 		case wire.Stop:
 			w.stop()
 		}
 	}
 }
+
+// mayDeal tells whether the reader may deal with a message itself: a large one, or one with a frame for another instance
+// behind it, is for a goroutine of its own.
+func (b *box) mayDeal(f wire.Frame) bool {
+	if len(f.Body) > maxInline {
+		return false
+	}
+	next, err := b.in.Peek(min(b.in.Buffered(), wire.Head))
+	return err == nil && (len(next) < wire.Head || wire.InstanceOf(next) == f.Inst)
+}
+
+// giveAway is called in a turn that lasts longer than the reader of the link can wait, if it is the reader who runs it.
+func (b *box) giveAway() { b.relay.GiveAway(b.relay.Doing()) }
 
 func (b *box) forget(w *worker) {
 	b.mu.Lock()

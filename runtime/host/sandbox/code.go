@@ -50,7 +50,7 @@ func (e *engine) pure(v *vm, random uint64) (bool, error) {
 		return false, err
 	}
 	now, ok := v.mem.ReadUint64Le(v.ptrs.context + e.random)
-	return ok && now == random && !v.touched && !v.turn.interrupted && !v.importFailed && uint32(pending) == 0 &&
+	return ok && now == random && !v.touched && !v.turn.Interrupted && !v.importFailed && uint32(pending) == 0 &&
 		v.stackPointer() == v.ptrs.stack, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"toolshed/runtime/host/sandbox/clock"
 	"toolshed/runtime/host/wire"
 )
 
@@ -18,7 +19,7 @@ func inProcess(t *testing.T, o engineOptions) *box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &box{engine: e, workers: map[uint32]*worker{}, out: wire.NewOutbox(io.Discard)}
+	return newBox(e, strings.NewReader(""), io.Discard)
 }
 
 // begin starts an instance as its worker does, on the test's goroutine.
@@ -51,7 +52,7 @@ func started(t *testing.T, b *box, id string, files map[string]string) *worker {
 // tell evaluates a script in an instance and returns its value as text.
 func (w *worker) tell(t *testing.T, script string) string {
 	t.Helper()
-	w.vm.begin(time.Minute, time.Minute)
+	w.vm.turn = clock.Begin(time.Minute, time.Minute)
 	x, err := w.vm.eval(script, "test.js", evalScript)
 	if err != nil {
 		t.Fatal(err)

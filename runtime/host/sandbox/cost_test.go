@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"toolshed/runtime/guest"
+	"toolshed/runtime/host/sandbox/clock"
 )
 
 var measure = flag.Bool("measure", false, "print what the fuel costs")
@@ -69,7 +70,7 @@ func TestFuelCost(t *testing.T) {
 		best := make([]time.Duration, len(refills))
 		for range 9 {
 			for k, v := range vms {
-				v.begin(time.Minute, time.Minute)
+				v.turn = clock.Begin(time.Minute, time.Minute)
 				from := time.Now()
 				x, err := v.eval("{"+w.code+"}", w.name, evalScript)
 				d := time.Since(from)

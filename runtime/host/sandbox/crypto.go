@@ -62,6 +62,9 @@ func hostEqual(v *vm, a args) (uint32, error) {
 	return v.boolean(subtle.Equal(b[0], b[1]))
 }
 
+// longWork is how many bytes keep the host longer than a moment.
+const longWork = 256 << 10
+
 // goOn is asked in the middle of long work of the host: it is a tick like those of the guest's own code.
 func (v *vm) goOn() {
 	var st [1]uint64
@@ -74,13 +77,17 @@ func (v *vm) goOn() {
 // into the engine.
 func (a args) bytes(positions ...int) ([][]byte, error) {
 	out := make([][]byte, len(positions))
-	spans := make([][2]uint32, len(positions))
+	spans, whole := make([][2]uint32, len(positions)), uint32(0)
 	for n, k := range positions {
 		at, size, err := a.span(k)
 		if err != nil {
 			return nil, err
 		}
 		spans[n] = [2]uint32{at, size}
+		whole += min(size, longWork+1)
+	}
+	if whole > longWork {
+		a.v.lasting()
 	}
 	for n, s := range spans { // only now: looking for a span may grow the memory, which may move it
 		var ok bool

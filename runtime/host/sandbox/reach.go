@@ -2,11 +2,10 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
-	"unicode/utf8"
 
+	"toolshed/runtime/host/sandbox/overlay"
 	"toolshed/runtime/host/wire"
 	"toolshed/runtime/storage"
 )
@@ -16,35 +15,26 @@ import (
 // ask asks the kernel and waits; the guest's clock stands still meanwhile, except for what the kernel does for it.
 func (w *worker) ask(p *wire.Packer) (*wire.Unpacker, error) {
 	from := time.Now()
-	if from.After(w.vm.turn.soft) { // the engine does not ask in time: a call is one step to it, however long it takes
-		return nil, errors.New("the call was interrupted: " + w.vm.turn.tooLong())
+	if w.vm.turn.Struck(from) { // the engine does not ask in time: a call is one step to it, however long it takes
+		return nil, errors.New("the call was interrupted: " + w.vm.turn.TooLong())
 	}
-	w.box.out.PutSlow(p.Done(), maxQueued)
+	w.vm.lasting()
+	w.emit(p.Done())
 	select {
 	case body := <-w.answers:
 		u := &wire.Unpacker{B: body}
-		w.vm.turn.waited(time.Since(from), time.Duration(u.Uint()))
+		w.vm.turn.Waited(time.Since(from), time.Duration(u.Uint()))
 		if text := u.Text(); text != "" {
 			return nil, errors.New(text)
 		}
 		return u, u.Err
-	case <-w.stopped:
+	case <-w.inbox.Stopped():
 		return nil, wire.Fail(wire.KindClosed, "closed")
 	}
 }
 
-func checkKey(key string) error {
-	if len(key) == 0 || len(key) > storage.MaxKey {
-		return storage.ErrKey
-	}
-	if !utf8.ValidString(key) {
-		return errors.New("a key must be well-formed text")
-	}
-	return nil
-}
-
 func (w *worker) get(key string) (string, bool, error) {
-	if err := checkKey(key); err != nil {
+	if err := overlay.CheckKey(key); err != nil {
 		return "", false, err
 	}
 	if value, found, known := w.over.Find(key); known {
@@ -84,28 +74,16 @@ func (w *worker) list(o storage.ListOptions) ([]storage.Entry, error) {
 }
 
 func (w *worker) put(key, value string) error {
-	if err := checkKey(key); err != nil {
+	if err := overlay.CheckKey(key); err != nil {
 		return err
 	}
-	return w.write(storage.Write{Key: key, Value: []byte(value)})
-}
-
-// write adds a write to the turn, within its bounds.
-func (w *worker) write(wr storage.Write) error {
-	switch size, full := w.over.Next(wr); {
-	case full:
-		return fmt.Errorf("a turn may write or remove at most %d keys: do the rest in another call", wire.MaxWrites)
-	case size+w.said > wire.MaxTurn:
-		return fmt.Errorf("a turn may write at most %d MiB: do the rest in another call", wire.MaxTurn>>20)
-	}
-	w.over.Set(wr)
-	return nil
+	return w.over.Add(storage.Write{Key: key, Value: []byte(value)}, w.said)
 }
 
 func (w *worker) remove(key string) (bool, error) {
 	_, found, err := w.get(key)
 	if err == nil && found {
-		err = w.write(storage.Write{Key: key, Delete: true})
+		err = w.over.Add(storage.Write{Key: key, Delete: true}, w.said)
 	}
 	return found, err
 }
@@ -145,9 +123,8 @@ func (w *worker) log(lvl, text string) error {
 	ok, dropped := w.gate.Admit(time.Now())
 	if ok {
 		from := time.Now()
-		w.box.out.PutSlow(wire.Pack(wire.Log, w.id).Text(wire.Level(lvl)).Text(wire.Clip(text, wire.MaxLine)).Uint(uint64(dropped)).Done(),
-			maxQueued)
-		w.vm.turn.waited(time.Since(from), 0)
+		w.emit(wire.Pack(wire.Log, w.id).Text(wire.Level(lvl)).Text(wire.Clip(text, wire.MaxLine)).Uint(uint64(dropped)).Done())
+		w.vm.turn.Waited(time.Since(from), 0)
 		w.logged = true
 	}
 	return nil
@@ -157,7 +134,7 @@ func (w *worker) log(lvl, text string) error {
 func (w *worker) tellDropped() {
 	if n := w.gate.Dropped; n > 0 {
 		w.gate.Dropped = 0
-		w.box.out.PutSlow(wire.Pack(wire.Log, w.id).Text("").Text("").Uint(uint64(n)).Done(), maxQueued)
+		w.emit(wire.Pack(wire.Log, w.id).Text("").Text("").Uint(uint64(n)).Done())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"toolshed/runtime/host/sandbox/clock"
 	"toolshed/runtime/host/sandbox/image"
 	"toolshed/runtime/host/sandbox/linear"
 	"toolshed/runtime/host/wire"
@@ -121,7 +122,9 @@ type vm struct {
 	seed  uint64
 
 	fns  [fnCount]engineFn
-	turn turnClock
+	turn clock.Clock
+
+	lasts func() // to be called when a turn lasts; nil: it may
 
 	halt         atomic.Pointer[wire.Failure] // why the next tick must trap
 	refused      bool                         // the memory could not grow
@@ -390,7 +393,7 @@ func (v *vm) describe(x uint32) error {
 	} else if err := v.dropException(); err != nil {
 		return err
 	}
-	if t.uncatchable && !v.turn.interrupted || strings.HasSuffix(t.text, "out of memory") && v.refused {
+	if t.uncatchable && !v.turn.Interrupted || strings.HasSuffix(t.text, "out of memory") && v.refused {
 		return memoryFailure(v.limit) // the only other uncatchable error; its text may not have found room
 	}
 	if t.uncatchable {

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"toolshed/runtime/host/sandbox/clock"
 	"toolshed/runtime/host/sandbox/image"
+	"toolshed/runtime/host/sandbox/inbox"
 	"toolshed/runtime/host/sandbox/modules"
 	"toolshed/runtime/host/sandbox/overlay"
 	"toolshed/runtime/host/wire"
@@ -24,8 +25,8 @@ const (
 // silentBytes is how much an instance deals with before it tells the kernel so without another reason.
 const silentBytes = 1 << 20
 
-// worker runs one instance in the child: a goroutine of its own that owns the vm. Everything else reaches it through
-// push, answered, acked and stop, none of which blocks.
+// worker runs one instance in the child: a goroutine of its own that owns the vm, and lends it to the reader of the link
+// while it has nothing to do. Everything else reaches it through its inbox, answered and stop, none of which blocks.
 type worker struct {
 	box      *box
 	id       uint32
@@ -34,25 +35,22 @@ type worker struct {
 	bindings []string
 	limits   wire.Limits
 
-	mu       sync.Mutex
-	inbox    [][]byte
-	unacked  int // bytes of turns that the kernel is not done with
-	unackedN int
-	vm       *vm
-	stopping bool
-	quiet    uint64 // the number of a wire.Quiet that waits for its answer; 0: none
-
-	wakeup  chan struct{}
+	inbox   *inbox.Inbox
+	alive   atomic.Pointer[vm] // for stop
 	answers chan []byte
-	stopped chan struct{}
 
-	// Owned by the goroutine.
+	// Owned by the goroutine, and by whoever has borrowed the instance.
+	vm       *vm
 	over     overlay.Turn
 	messages []string
 	said     int
 	dealt    int
-	taken    uint64 // messages, since the start
+	message  []byte // that the reader deals with
+	failed   error  // what the reader met
 	wakeAt   time.Time
+	armed    time.Time // when the goroutine looks by itself; zero: never
+	lastTurn time.Time
+	rested   bool // nothing was done since the native stacks were dropped
 	gate     wire.LineGate
 	starting bool
 	logged   bool      // a line of this turn waits at the kernel
@@ -62,8 +60,7 @@ type worker struct {
 
 func newWorker(b *box, id uint32, body []byte) (*worker, error) {
 	u := &wire.Unpacker{B: body}
-	w := &worker{box: b, id: id, files: map[string][]byte{}, wakeup: make(chan struct{}, 1),
-		answers: make(chan []byte, 1), stopped: make(chan struct{})}
+	w := &worker{box: b, id: id, files: map[string][]byte{}, inbox: inbox.New(), answers: make(chan []byte, 1)}
 	w.gadget = u.Text()
 	w.limits = wire.Limits{Memory: u.Int(), Soft: time.Duration(u.Int()), Hard: time.Duration(u.Int())}
 	for n := u.Count(); n > 0 && u.Err == nil; n-- {
@@ -76,13 +73,6 @@ func newWorker(b *box, id uint32, body []byte) (*worker, error) {
 	return w, u.Err
 }
 
-func (w *worker) push(message []byte) {
-	w.mu.Lock()
-	w.inbox = append(w.inbox, message)
-	w.mu.Unlock()
-	wire.Signal(w.wakeup)
-}
-
 func (w *worker) answered(body []byte) {
 	select {
 	case w.answers <- body:
@@ -90,39 +80,19 @@ func (w *worker) answered(body []byte) {
 	}
 }
 
-func (w *worker) acked(bytes, turns int) {
-	w.mu.Lock()
-	w.unacked -= bytes
-	w.unackedN -= turns
-	w.mu.Unlock()
-	wire.Signal(w.wakeup)
-}
-
-// askedToRest lets the goroutine say, once it has nothing to do, whether the instance could be ended unnoticed.
-func (w *worker) askedToRest(number uint64) {
-	w.mu.Lock()
-	w.quiet = number
-	w.mu.Unlock()
-	wire.Signal(w.wakeup)
-}
-
 // answerQuiet tells what is known only here. All turns have been sent before.
-func (w *worker) answerQuiet(number uint64) {
+func (w *worker) answerQuiet(number, taken uint64) {
 	quiet := w.wakeAt.IsZero() && !w.over.Open() && w.over.Empty() && len(w.messages) == 0
-	w.box.out.PutSlow(wire.Pack(wire.Rest, w.id).Uint(number).Bool(quiet).Uint(w.taken).Done(), maxQueued)
+	w.emit(wire.Pack(wire.Rest, w.id).Uint(number).Bool(quiet).Uint(taken).Done())
 }
 
 // stop ends the instance from outside, at the guest's next tick at the latest.
 func (w *worker) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopping {
+	if !w.inbox.Stop() {
 		return
 	}
-	w.stopping = true
-	close(w.stopped)
-	if w.vm != nil {
-		w.vm.halt.CompareAndSwap(nil, wire.Fail(wire.KindClosed, "closed"))
+	if v := w.alive.Load(); v != nil {
+		v.halt.CompareAndSwap(nil, wire.Fail(wire.KindClosed, "closed"))
 	}
 }
 
@@ -146,39 +116,103 @@ func (w *worker) run() {
 func (w *worker) live() (err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = wire.Fail(wire.KindTrap, fmt.Sprint("the sandbox failed: ", x))
+			err = broken(x)
 		}
 	}()
 	if err := w.make(); err != nil {
 		return err
 	}
-	v := w.vm
 	if err := w.boot(); err != nil {
 		return err
 	}
 	if !modules.KeepFiles(w.files) {
-		v.files = nil
+		w.vm.files = nil
 	}
 	w.files = nil
 	for {
-		message, timer, err := w.next()
+		message, err := w.next()
+		if err == nil {
+			err = w.turn(message)
+		}
 		if err != nil {
 			return err
 		}
-		v.begin(w.limits.Soft, w.limits.Hard)
-		if timer {
-			w.box.out.PutSlow(wire.Pack(wire.Woke, w.id).Done(), maxQueued)
-			err = w.enter(guestWake, 0)
-		} else {
-			w.dealt += len(message)
-			err = w.deliver(string(message))
+	}
+}
+
+// turn runs one turn of the guest: with a message, or with none because its wake-up time has come. An error ends the
+// instance.
+func (w *worker) turn(message []byte) error {
+	w.vm.turn = clock.Begin(w.limits.Soft, w.limits.Hard)
+	var err error
+	if message == nil {
+		w.emit(wire.Pack(wire.Woke, w.id).Done())
+		err = w.enter(guestWake, 0)
+	} else {
+		w.dealt += len(message)
+		err = w.deliver(string(message))
+	}
+	if err == nil {
+		err = w.endTurn()
+	}
+	w.rested, w.lastTurn = false, time.Now()
+	if err != nil {
+		return w.vm.failure(err)
+	}
+	return nil
+}
+
+// borrow lets the reader of the link deal with a message, if nothing stands before it. It is followed by inline and
+// giveBack.
+func (w *worker) borrow(message []byte) bool {
+	if !w.inbox.Borrow() {
+		return false
+	}
+	w.message = message
+	return true
+}
+
+// inline runs the turn of a borrowed instance on the reader's goroutine.
+func (w *worker) inline() {
+	w.vm.lasts = w.box.giveAway
+	defer func() {
+		if x := recover(); x != nil {
+			w.failed = broken(x)
 		}
-		if err == nil {
-			err = w.endTurn()
-		}
-		if err != nil {
-			return v.failure(err)
-		}
+		w.vm.lasts, w.message = nil, nil
+	}()
+	w.failed = w.turn(w.message)
+}
+
+// giveBack ends the borrowing. The goroutine is woken if it must look earlier than it would.
+func (w *worker) giveBack() {
+	look := w.look(true)
+	w.inbox.Return(w.failed != nil || w.armed.IsZero() && !look.IsZero() || look.Before(w.armed))
+}
+
+// look tells when the goroutine is to look by itself: to drop the native stacks, or at the wake-up time if the kernel is
+// not too far behind; the zero time: never.
+func (w *worker) look(free bool) (at time.Time) {
+	if !w.rested {
+		at = w.lastTurn.Add(restAfter)
+	}
+	if free && !w.wakeAt.IsZero() && (at.IsZero() || w.wakeAt.Before(at)) {
+		at = w.wakeAt
+	}
+	return at
+}
+
+func broken(x any) error { return wire.Fail(wire.KindTrap, fmt.Sprint("the sandbox failed: ", x)) }
+
+// emit sends a frame. What waits for room does not keep the reader of the link.
+func (w *worker) emit(frame []byte) {
+	if w.vm == nil || w.vm.lasts == nil {
+		w.box.out.PutSlow(frame, maxQueued)
+		return
+	}
+	if w.box.out.Put(frame) >= maxQueued {
+		w.vm.lasts()
+		w.box.out.Await(maxQueued)
 	}
 }
 
@@ -195,68 +229,52 @@ func (w *worker) make() error {
 		return wire.Fail(wire.KindTrap, "the sandbox could not be made: "+err.Error())
 	}
 	v.files, v.workers = w.files, e.workers
-	w.mu.Lock()
 	w.vm = v
-	stopping := w.stopping
-	w.mu.Unlock()
-	if stopping {
+	w.alive.Store(v)
+	select {
+	case <-w.inbox.Stopped():
 		return wire.Fail(wire.KindClosed, "closed")
+	default:
+		return nil
 	}
-	return nil
 }
 
-// next waits for a message or for the wake-up time, while the kernel is not too far behind.
-func (w *worker) next() (message []byte, timer bool, err error) {
-	rested := false
+// next waits for a message or, with none, for the wake-up time, while the kernel is not too far behind.
+func (w *worker) next() ([]byte, error) {
 	for {
-		w.mu.Lock()
-		free := w.unacked < wire.MaxUnacked && w.unackedN < wire.MaxUnackedN
-		if free && len(w.inbox) > 0 {
-			message = w.inbox[0]
-			w.inbox[0] = nil
-			if w.inbox = w.inbox[1:]; len(w.inbox) == 0 {
-				w.inbox = nil
-			}
-			w.taken++
-			w.mu.Unlock()
-			return message, false, nil
+		todo := w.inbox.Take()
+		if w.failed != nil {
+			return nil, w.failed
 		}
-		asked := w.quiet
-		w.quiet = 0
-		w.mu.Unlock()
-		if asked != 0 {
-			w.answerQuiet(asked)
+		if todo.Message != nil {
+			return todo.Message, nil
 		}
-		wait := time.Duration(math.MaxInt64)
-		if !rested {
-			wait = restAfter
+		if todo.Quiet != 0 {
+			w.answerQuiet(todo.Quiet, todo.Taken)
 		}
-		if free && !w.wakeAt.IsZero() {
-			due := time.Until(w.wakeAt)
-			if due <= 0 {
-				w.wakeAt = time.Time{}
-				return nil, true, nil
-			}
-			wait = min(wait, due)
+		now := time.Now()
+		if todo.Free && !w.wakeAt.IsZero() && !now.Before(w.wakeAt) {
+			w.wakeAt = time.Time{}
+			return nil, nil
 		}
-		t := time.NewTimer(wait)
-		select {
-		case <-w.wakeup:
-		case <-w.stopped:
-			t.Stop()
-			return nil, false, wire.Fail(wire.KindClosed, "closed")
-		case <-t.C:
-			if !rested && wait == restAfter {
-				rested = true
-				w.vm.rest()
-				w.box.rested()
-				w.tellDropped()
-				if w.untold {
-					w.tellTurn()
-				}
-			}
+		if !w.rested && now.Sub(w.lastTurn) >= restAfter {
+			w.rest()
 		}
-		t.Stop()
+		w.armed = w.look(todo.Free)
+		if !w.inbox.Wait(w.armed) {
+			return nil, wire.Fail(wire.KindClosed, "closed")
+		}
+	}
+}
+
+// rest gives back what an idle instance does without.
+func (w *worker) rest() {
+	w.rested = true
+	w.vm.rest()
+	w.box.rested()
+	w.tellDropped()
+	if w.untold {
+		w.tellTurn()
 	}
 }
 
@@ -274,7 +292,7 @@ func (w *worker) boot() error {
 		return wire.Fail(wire.KindSyntax, err.Error())
 	}
 	w.starting = true
-	v.begin(w.limits.Soft, w.limits.Hard)
+	v.turn = clock.Begin(w.limits.Soft, w.limits.Hard)
 	if v.code == nil {
 		random := w.box.engine.randomState(v)
 		if err := w.evaluate(source); err != nil {
@@ -333,7 +351,8 @@ func (w *worker) construct() error {
 		return w.startFailure(err)
 	}
 	w.starting = false
-	w.box.out.PutSlow(wire.Pack(wire.Ready, w.id).Done(), maxQueued)
+	w.lastTurn = time.Now()
+	w.emit(wire.Pack(wire.Ready, w.id).Done())
 	return nil
 }
 
@@ -387,7 +406,7 @@ func (w *worker) startFailure(err error) error {
 		text += "\n" + strings.TrimRight(t.stack, "\n")
 	}
 	switch {
-	case w.vm.turn.interrupted:
+	case w.vm.turn.Interrupted:
 		return wire.Fail(wire.KindCPU, "it took too long to start")
 	case w.vm.importFailed || strings.HasPrefix(t.text, "SyntaxError"):
 		return wire.Fail(wire.KindSyntax, text)
@@ -426,7 +445,7 @@ func (w *worker) endTurn() error {
 	if err := w.vm.drain(); err != nil {
 		return err
 	}
-	if w.vm.turn.interrupted {
+	if w.vm.turn.Interrupted {
 		if err := w.interrupted(); err != nil {
 			return err
 		}
@@ -449,24 +468,21 @@ func (w *worker) tellTurn() {
 		p.Text(m)
 	}
 	w.messages, w.said, w.dealt, w.logged = nil, 0, 0, false
-	w.mu.Lock()
-	w.unacked += n
-	w.unackedN++
-	w.mu.Unlock()
-	w.box.out.PutSlow(p.Done(), maxQueued)
+	w.inbox.Told(n)
+	w.emit(p.Done())
 }
 
 // interrupted tells the prelude that the turn was cut off, so that whoever waits for it hears of it.
 func (w *worker) interrupted() error {
 	v := w.vm
 	if w.starting || v.ptrs.guest[guestInterrupted] == 0 {
-		return wire.Fail(wire.KindCPU, v.turn.tooLong())
+		return wire.Fail(wire.KindCPU, v.turn.TooLong())
 	}
-	text := "the call was interrupted: " + v.turn.tooLong()
+	text := "the call was interrupted: " + v.turn.TooLong()
 	if err := w.log("error", text); err != nil {
 		return err
 	}
-	v.turn.soft, v.turn.interrupted = time.Now().Add(interruptTime), false
+	v.turn.Grant(interruptTime)
 	arg, err := v.newString(text)
 	if err != nil {
 		return err

@@ -71,6 +71,9 @@ type Frame struct {
 // Head is the length of a frame's head: the length of what follows the first four bytes, kind, instance.
 const Head = 9
 
+// InstanceOf returns the instance that a frame's head names.
+func InstanceOf(head []byte) uint32 { return binary.LittleEndian.Uint32(head[5:]) }
+
 // ErrFrame is wrapped by errors about malformed frames.
 var ErrFrame = errors.New("a frame is malformed")
 
@@ -84,7 +87,7 @@ func Read(r *bufio.Reader) (Frame, error) {
 	if n < Head-4 || n > MaxFrame {
 		return Frame{}, fmt.Errorf("%w: %d bytes", ErrFrame, n)
 	}
-	f := Frame{Kind: head[4], Inst: binary.LittleEndian.Uint32(head[5:])}
+	f := Frame{Kind: head[4], Inst: InstanceOf(head[:])}
 	n -= Head - 4
 	// The announced length is not believed before the bytes are there.
 	f.Body = make([]byte, min(n, 1<<20))

@@ -92,6 +92,15 @@ func (o *Outbox) PutSlow(frame []byte, limit int) {
 	o.rest()
 }
 
+// Await waits until less than limit bytes are queued or the Outbox is closed.
+func (o *Outbox) Await(limit int) {
+	o.mu.Lock()
+	for o.bytes >= limit && !o.Closed() {
+		o.room.Wait()
+	}
+	o.mu.Unlock()
+}
+
 // rest ends somebody's writing and lets the goroutine write what was queued meanwhile.
 func (o *Outbox) rest() {
 	o.mu.Lock()

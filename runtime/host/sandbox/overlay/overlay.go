@@ -9,8 +9,10 @@ package overlay
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"toolshed/runtime/host/wire"
 	"toolshed/runtime/storage"
@@ -135,6 +137,29 @@ func (t *Turn) Next(w storage.Write) (size int, full bool) {
 		count += len(l.order)
 	}
 	return size + len(w.Key) + len(w.Value) + wire.WriteCost, count >= wire.MaxWrites
+}
+
+// Add adds a write within the bounds of a turn that has said so many bytes. Its errors are shown to the gadget.
+func (t *Turn) Add(w storage.Write, said int) error {
+	switch size, full := t.Next(w); {
+	case full:
+		return fmt.Errorf("a turn may write or remove at most %d keys: do the rest in another call", wire.MaxWrites)
+	case size+said > wire.MaxTurn:
+		return fmt.Errorf("a turn may write at most %d MiB: do the rest in another call", wire.MaxTurn>>20)
+	}
+	t.Set(w)
+	return nil
+}
+
+// CheckKey tells what is wrong with a key. Its errors are shown to the gadget.
+func CheckKey(key string) error {
+	if len(key) == 0 || len(key) > storage.MaxKey {
+		return storage.ErrKey
+	}
+	if !utf8.ValidString(key) {
+		return errors.New("a key must be well-formed text")
+	}
+	return nil
 }
 
 // Find returns the turn's own value of a key; known is false if only the kernel can tell.

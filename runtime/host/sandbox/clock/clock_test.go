@@ -1,4 +1,4 @@
-package sandbox
+package clock
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 // Waiting for the kernel moves the deadlines, its work does not, and only so much waiting in one turn.
 func TestWaitingIsGivenBack(t *testing.T) {
 	start := time.Now()
-	c := turnClock{soft: start, hard: start, patience: 10 * time.Millisecond}
+	c := Clock{soft: start, hard: start, patience: 10 * time.Millisecond}
 	for _, step := range []struct{ waited, cost, moved time.Duration }{{5, 2, 3}, {1, 2, 3}, {4, 0, 7}, {9, 1, 10}, {9, 1, 10}} {
-		c.waited(step.waited*time.Millisecond, step.cost*time.Millisecond)
+		c.Waited(step.waited*time.Millisecond, step.cost*time.Millisecond)
 		if got := c.soft.Sub(start); got != step.moved*time.Millisecond || c.hard != c.soft {
 			t.Fatalf("%+v: %v", step, got)
 		}
