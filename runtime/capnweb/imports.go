@@ -271,10 +271,10 @@ func (i *importEntry) settleLocked(to hook) {
 	waiting := i.waiting
 	i.waiting = nil
 	i.s.mu.Unlock()
-	i.s.flush()
-	for _, fn := range waiting {
+	for _, fn := range waiting { // before the release leaves: somebody waits for these, nobody for that
 		fn(to)
 	}
+	i.s.flush()
 }
 
 // fail breaks the entry when its session ends.

@@ -186,15 +186,24 @@ func (s *Session) run() {
 			s.end(err, false)
 			return
 		}
-		if s.Err() != nil {
-			return
-		}
-		_, err = protect(func() (any, error) { return nil, s.handle(msg) }, s.ctx)
-		if err != nil {
-			s.end(err, true)
+		if !s.Handle(msg) {
 			return
 		}
 	}
+}
+
+// Handle deals with a message as if the transport's Receive had returned it, and tells whether the session lives on. It
+// is for a transport that can do without waking the session's goroutine: it must be called while that goroutine waits in
+// Receive, and Receive must return nothing before Handle has.
+func (s *Session) Handle(msg []byte) bool {
+	if s.Err() != nil {
+		return false
+	}
+	_, err := protect(func() (any, error) { return nil, s.handle(msg) }, s.ctx)
+	if err != nil {
+		s.end(err, true)
+	}
+	return err == nil
 }
 
 // end is the only place where a session dies. The first reason counts. What the session held

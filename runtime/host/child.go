@@ -22,6 +22,8 @@ const (
 	helloTime  = 30 * time.Second // a cold start compiles the engine
 	pingEvery  = time.Second
 	pongMargin = 5 * time.Second // beyond the hard deadline of the slowest instance
+
+	readerPatience = 5 * time.Millisecond // with what answers set off; more than most take
 )
 
 // ErrBuild is wrapped by StartChild's error when the child was made from another build.
@@ -37,6 +39,7 @@ type Child struct {
 	walls  Walls
 	exited chan struct{} // the process was reaped
 	done   chan struct{} // the child is unusable and every instance was told
+	relay  *wire.Relay
 
 	mu        sync.Mutex
 	err       error
@@ -58,6 +61,7 @@ func StartChild(ctx context.Context, config Config) (*Child, error) {
 	}
 	c := &Child{config: config, exited: make(chan struct{}), done: make(chan struct{}),
 		instances: map[uint32]*Instance{}, reports: make(chan []Attempt, 1)}
+	c.relay = wire.NewRelay(c.read, readerPatience)
 	if err := c.spawn(); err != nil {
 		return nil, fmt.Errorf("host: start the child: %w", err)
 	}
@@ -191,11 +195,16 @@ func (c *Child) fail(why *Failure) {
 	}()
 }
 
-// read takes frames and hands them on. It is the loop that nothing blocks.
+// read takes frames and hands them on until another goroutine does. What is set off by a turn may block, but not the
+// reading: the relay sees to that.
 func (c *Child) read() {
 	for {
 		f, err := wire.Read(c.in)
-		if err == nil {
+		if err == nil && f.Kind == wire.Turn {
+			if !c.relay.Do(func() { err = c.take(f) }) && err == nil {
+				return
+			}
+		} else if err == nil {
 			err = c.take(f)
 		}
 		if err != nil {
@@ -251,7 +260,12 @@ func (c *Child) send(frame []byte) { c.sendThen(frame, nil) }
 // sendThen is send, and calls the function just before the frame is written. A child that does not read is killed,
 // from a goroutine of its own: whoever sends may hold an instance.
 func (c *Child) sendThen(frame []byte, leaving func()) {
-	over := c.out.PutThen(frame, leaving) > wire.MaxOutbox
+	c.sent(c.out.PutThen(frame, leaving))
+}
+
+// sent is told how many bytes wait after a frame was sent.
+func (c *Child) sent(waiting int) {
+	over := waiting > wire.MaxOutbox
 	c.mu.Lock()
 	c.busy = true
 	first := over && !c.full

@@ -43,7 +43,9 @@ type Instance struct {
 	mu        sync.Mutex
 	frames    []wire.Frame // taken, not dealt with
 	held      int          // their bytes
-	dealing   bool         // run is dealing with some
+	dealing   bool         // run or take is dealing with some
+	reading   bool         // take is
+	direct    [][]byte     // messages that take is to deal with in place of the session's goroutine
 	work      chan struct{}
 	err       *Failure
 	waiting   []release // turns that wait for their commit, in order
@@ -63,7 +65,8 @@ type Instance struct {
 	woken     bool          // a turn runs that no message began
 	quietN    uint64        // the last number of a wire.Quiet
 	quiet     chan<- bool   // gets the answer to that
-	receiving bool          // the session waits for a message
+	receiving bool          // the session's goroutine waits for a message
+	handling  bool          // take deals with messages in its place
 	undone    int           // bytes of messages that the guest has not dealt with
 	gate      wire.LineGate // of run
 	telling   sync.Mutex    // held while Console is called
@@ -77,6 +80,7 @@ type release struct {
 	written  int // bytes of keys and values, with their cost
 	writtenN int
 	lines    []Line
+	reader   bool     // it comes straight from the reader of the link
 	ready    bool     // the start turn has been sent before this
 	failure  *Failure // the instance ended after the turns before this
 }
@@ -221,8 +225,8 @@ func (i *Instance) watchSession() {
 	}
 }
 
-// take takes a frame from the child; it does not block. A turn without writes and lines that has nothing before it is
-// dealt with at once, anything else by run.
+// take takes a frame from the child; only the callbacks of an answer can block it, and it is called again meanwhile. A
+// turn without writes and lines that has nothing before it is dealt with at once, anything else by run.
 func (i *Instance) take(f wire.Frame) {
 	i.mu.Lock()
 	if i.err != nil {
@@ -230,8 +234,20 @@ func (i *Instance) take(f wire.Frame) {
 		return
 	}
 	if !i.dealing && len(i.frames) == 0 && len(i.lines) == 0 && f.Kind == wire.Turn && !writes(f.Body) {
+		i.dealing, i.reading = true, true
 		i.mu.Unlock()
 		i.dealOrEnd(f)
+		i.mu.Lock()
+		i.dealing, i.reading = false, false
+		direct, more := i.direct, len(i.frames) > 0
+		i.direct = nil
+		i.mu.Unlock()
+		if more {
+			wire.Signal(i.work)
+		}
+		if direct != nil {
+			i.handle(direct)
+		}
 		return
 	}
 	i.frames = append(i.frames, f)
@@ -269,6 +285,10 @@ func (i *Instance) run() {
 			return
 		}
 		i.mu.Lock()
+		if i.dealing { // take signals when it is through
+			i.mu.Unlock()
+			continue
+		}
 		frames := i.frames
 		i.frames, i.held, i.dealing = nil, 0, true
 		i.mu.Unlock()
@@ -393,6 +413,7 @@ func unpackTurn(u *wire.Unpacker) (t storage.Turn, r release, ok bool) {
 func (i *Instance) pass(r release) {
 	i.mu.Lock()
 	if r.commit == nil && len(i.waiting) == 0 {
+		r.reader = i.reading
 		i.mu.Unlock()
 		i.release(r)
 		return
@@ -472,12 +493,50 @@ func (i *Instance) release(r release) {
 	default:
 		i.tell(r.lines)
 		i.mu.Lock()
-		i.inbox = append(i.inbox, r.messages...)
 		i.ackLocked(r.written, 1)
+		direct := r.reader && len(r.messages) > 0 && i.receiving && len(i.inbox) == 0 && onlyAnswers(r.messages)
+		if direct {
+			i.direct, i.receiving, i.handling = r.messages, false, true
+		} else {
+			i.inbox = append(i.inbox, r.messages...)
+		}
 		i.mu.Unlock()
-		if len(r.messages) > 0 {
+		if !direct && len(r.messages) > 0 {
 			wire.Signal(i.arrived)
 		}
+	}
+}
+
+// onlyAnswers tells whether messages only settle calls of the kernel. Anything else may enter methods, which take long.
+func onlyAnswers(messages [][]byte) bool {
+	for _, m := range messages {
+		if !bytes.HasPrefix(m, []byte(`["resolve",`)) && !bytes.HasPrefix(m, []byte(`["reject",`)) {
+			return false
+		}
+	}
+	return true
+}
+
+// handle deals with messages in place of the session's goroutine, which waits and gets nothing meanwhile: to wake it would
+// cost more.
+func (i *Instance) handle(messages [][]byte) {
+	i.mu.Lock()
+	for _, m := range messages {
+		i.unread -= len(m) + wire.MessageCost
+		i.ackLocked(len(m)+wire.MessageCost, 0)
+	}
+	i.mu.Unlock()
+	for _, m := range messages {
+		if !i.session.Handle(m) {
+			break // Receive tells why, or nobody asks any more
+		}
+	}
+	i.mu.Lock()
+	i.receiving, i.handling = i.err == nil, false
+	more := len(i.inbox) > 0
+	i.mu.Unlock()
+	if more {
+		wire.Signal(i.arrived)
 	}
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -29,7 +30,11 @@ func (t transport) Send(msg []byte) error {
 	}
 	p := wire.Pack(wire.Deliver, i.id)
 	p.B = append(p.B, msg...)
-	i.child.send(p.Done())
+	if bytes.HasPrefix(msg, []byte(`["release",`)) { // only the guest's memory waits for it
+		i.child.sent(i.child.out.PutLazy(p.Done()))
+	} else {
+		i.child.send(p.Done())
+	}
 	return nil
 }
 
@@ -38,7 +43,7 @@ func (t transport) Receive(ctx context.Context) ([]byte, error) {
 	i := t.i
 	for {
 		i.mu.Lock()
-		if len(i.inbox) > 0 {
+		if len(i.inbox) > 0 && !i.handling {
 			m := i.inbox[0]
 			i.inbox[0] = nil
 			i.inbox = i.inbox[1:]
@@ -52,7 +57,7 @@ func (t transport) Receive(ctx context.Context) ([]byte, error) {
 			return m, nil
 		}
 		err := i.err
-		i.receiving = err == nil
+		i.receiving = err == nil && !i.handling
 		i.mu.Unlock()
 		if err != nil {
 			if err.Kind == KindClosed {

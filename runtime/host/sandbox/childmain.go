@@ -47,7 +47,7 @@ type box struct {
 func newBox(e *engine, in io.Reader, out io.Writer) *box {
 	b := &box{engine: e, in: bufio.NewReaderSize(in, 64<<10), out: wire.NewOutbox(out), ended: make(chan int, 1),
 		workers: map[uint32]*worker{}}
-	b.relay = wire.NewRelay(b.serve)
+	b.relay = wire.NewRelay(b.serve, 0)
 	return b
 }
 

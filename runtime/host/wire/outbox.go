@@ -3,6 +3,7 @@ package wire
 import (
 	"io"
 	"sync"
+	"time"
 )
 
 // Outbox writes frames in order from a goroutine of its own, so that nobody who sends waits for the other end.
@@ -14,6 +15,8 @@ type Outbox struct {
 	queue []letter
 	bytes int  // queued or being written
 	busy  bool // somebody is writing
+	lazy  bool // all that is queued came from PutLazy
+	timed bool // the timer for that is set
 	wake  chan struct{}
 	done  chan struct{} // closed by close or a failed write
 	once  sync.Once
@@ -40,10 +43,15 @@ func (o *Outbox) Put(frame []byte) int { return o.PutThen(frame, nil) }
 // the caller, which saves waking the goroutine.
 func (o *Outbox) PutThen(frame []byte, leaving func()) int {
 	o.mu.Lock()
-	if !o.busy && len(o.queue) == 0 && o.now != nil {
+	if !o.busy && (len(o.queue) == 0 || o.lazy) && o.now != nil {
+		b := o.takeLazyLocked()
 		o.busy = true
 		o.mu.Unlock()
-		rest := o.now(letter{frame, leaving}.open())
+		last := letter{frame, leaving}.open()
+		if b != nil {
+			last = append(b, last...)
+		}
+		rest := o.now(last)
 		o.mu.Lock()
 		o.busy = false
 		if len(rest) == 0 && len(o.queue) == 0 {
@@ -55,7 +63,7 @@ func (o *Outbox) PutThen(frame []byte, leaving func()) int {
 			o.bytes += len(rest)
 		}
 	} else {
-		o.queue = append(o.queue, letter{frame, leaving})
+		o.queue, o.lazy = append(o.queue, letter{frame, leaving}), false
 		o.bytes += len(frame)
 	}
 	n := o.bytes
@@ -63,6 +71,51 @@ func (o *Outbox) PutThen(frame []byte, leaving func()) int {
 	Signal(o.wake)
 	return n
 }
+
+// PutLazy is Put for a small frame that nobody waits for: it leaves with the next one, or after lazyTime.
+func (o *Outbox) PutLazy(frame []byte) int {
+	o.mu.Lock()
+	if o.busy || len(o.queue) >= maxLazy || len(o.queue) > 0 && !o.lazy {
+		o.mu.Unlock()
+		return o.Put(frame)
+	}
+	o.queue, o.lazy = append(o.queue, letter{frame: frame}), true
+	o.bytes += len(frame)
+	n := o.bytes
+	if !o.timed {
+		o.timed = true
+		time.AfterFunc(lazyTime, o.late)
+	}
+	o.mu.Unlock()
+	return n
+}
+
+// late lets lazy frames leave that no other has taken along.
+func (o *Outbox) late() {
+	o.mu.Lock()
+	o.timed = false
+	waiting := len(o.queue) > 0
+	o.mu.Unlock()
+	if waiting {
+		Signal(o.wake)
+	}
+}
+
+// takeLazyLocked takes the lazy frames out of the queue.
+func (o *Outbox) takeLazyLocked() (b []byte) {
+	for _, l := range o.queue {
+		b = append(b, l.frame...)
+	}
+	o.bytes -= len(b)
+	o.queue, o.lazy = o.queue[:0], false
+	return b
+}
+
+// Bounds of PutLazy.
+const (
+	lazyTime = 5 * time.Millisecond
+	maxLazy  = 64 // frames
+)
 
 // Signal wakes whoever waits on a channel of capacity one.
 func Signal(c chan struct{}) {
@@ -146,7 +199,7 @@ func (o *Outbox) run() {
 			continue // whoever is writing wakes us
 		}
 		queue := o.queue
-		o.queue, o.busy = nil, true
+		o.queue, o.lazy, o.busy = nil, false, true
 		o.mu.Unlock()
 		if !o.writeAll(queue) {
 			return

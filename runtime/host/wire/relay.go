@@ -1,6 +1,9 @@
 package wire
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Relay lets the one goroutine that reads a link deal with what it reads by itself, which saves waking another, and still
 // never keeps the link waiting: what takes longer than it should gives the reading away to a new goroutine.
@@ -8,10 +11,24 @@ type Relay struct {
 	run  func()        // reads on, in a goroutine of its own
 	turn uint64        // counts Do; owned by the reader
 	at   atomic.Uint64 // the turn that Do is in; 0: none, or its reading was given away
+
+	patience time.Duration // 0: the reader gives away by itself
+	watch    *time.Timer
+	watching atomic.Bool // the timer is set
+	active   atomic.Bool // there was a turn since the timer last struck
+	last     uint64      // the turn that it found
 }
 
-// NewRelay returns a relay; run is the reader's loop, which ends when Do gives false.
-func NewRelay(run func()) *Relay { return &Relay{run: run} }
+// NewRelay returns a relay; run is the reader's loop, which ends when Do gives false. A turn that keeps the reader for one
+// to two times the patience gives the reading away; without patience only GiveAway does.
+func NewRelay(run func(), patience time.Duration) *Relay {
+	r := &Relay{run: run, patience: patience}
+	if patience > 0 {
+		r.watch = time.AfterFunc(patience, r.look)
+		r.watch.Stop()
+	}
+	return r
+}
 
 // Do deals with something on the reader's goroutine. When it gives false, somebody else reads: the caller must not touch
 // the link again.
@@ -19,6 +36,10 @@ func (r *Relay) Do(deal func()) bool {
 	r.turn++
 	at := r.turn
 	r.at.Store(at)
+	if r.patience > 0 {
+		r.active.Store(true)
+		r.keepWatch()
+	}
 	deal()
 	return r.at.CompareAndSwap(at, 0)
 }
@@ -33,4 +54,27 @@ func (r *Relay) GiveAway(turn uint64) bool {
 		go r.run()
 	}
 	return given
+}
+
+// keepWatch sets the timer unless it is set: a timer for each turn would cost more than most turns do.
+func (r *Relay) keepWatch() {
+	if !r.watching.Load() && r.watching.CompareAndSwap(false, true) {
+		r.watch.Reset(r.patience)
+	}
+}
+
+// look gives the reading away if the turn is the one of the last look, and stops looking when there are no turns.
+func (r *Relay) look() {
+	turn := r.Doing()
+	if turn == r.last {
+		r.GiveAway(turn)
+	}
+	r.last = turn
+	if r.active.Swap(false) || r.Doing() != 0 {
+		r.watch.Reset(r.patience)
+		return
+	}
+	if r.watching.Store(false); r.active.Load() { // a turn began that took the timer for set
+		r.keepWatch()
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,33 @@ func TestCountOf(t *testing.T) {
 		u := &Unpacker{B: append(Pack(0, 0).Uint(c.n).B[Head:], make([]byte, c.left)...)}
 		if n := u.CountOf(c.size, c.most); (u.Err == nil) != c.ok || c.ok && n != int(c.n) {
 			t.Errorf("%+v: %d %v", c, n, u.Err)
+		}
+	}
+}
+
+// A lazy frame leaves before the next one, in the same write, or by itself after a while.
+func TestALazyFrameKeepsItsPlace(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	o := NewOutbox(w)
+	defer o.Close()
+	for n := range uint32(100) {
+		o.PutLazy(Pack(Deliver, 2*n).Done())
+		if n%10 != 0 {
+			o.Put(Pack(Deliver, 2*n+1).Done())
+		} else {
+			o.PutSlow(Pack(Deliver, 2*n+1).Done(), 1000)
+		}
+	}
+	o.PutLazy(Pack(Deliver, 200).Done())
+	in := bufio.NewReader(r)
+	for n := range uint32(201) {
+		if f, err := Read(in); err != nil || f.Inst != n {
+			t.Fatal(n, f.Inst, err)
 		}
 	}
 }
