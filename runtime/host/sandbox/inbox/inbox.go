@@ -109,11 +109,12 @@ func (b *Inbox) Borrow() bool {
 	return true
 }
 
-// Return gives the instance back; wake says that the owner has something to do.
+// Return gives the instance back; wake says that the owner has something to do, and lends nothing more before.
 func (b *Inbox) Return(wake bool) {
 	b.mu.Lock()
 	b.borrowed = false
 	if wake || len(b.messages) > 0 || b.quiet != 0 {
+		b.waiting = false
 		b.wakeLocked()
 	}
 	b.back.Broadcast()

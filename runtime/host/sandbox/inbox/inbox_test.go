@@ -86,6 +86,9 @@ func TestTheOwnerWaitsForWhatItLent(t *testing.T) {
 	still(t, waiting)
 	b.Borrow()
 	b.Return(true)
+	if b.Borrow() { // whether or not the owner has heard yet
+		t.Error("lent although the owner has something to do")
+	}
 	<-waiting
 }
 
