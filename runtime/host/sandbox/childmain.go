@@ -30,6 +30,9 @@ const freeAfter = 3 * time.Second
 // maxInline bounds a message that the reader of the link deals with itself, in bytes.
 const maxInline = 64 << 10
 
+// readerPatience is for a turn that does not tick: one instruction can fill megabytes.
+const readerPatience = 3 * time.Millisecond
+
 // box is the child's half: the engine and the workers.
 type box struct {
 	engine *engine
@@ -47,7 +50,7 @@ type box struct {
 func newBox(e *engine, in io.Reader, out io.Writer) *box {
 	b := &box{engine: e, in: bufio.NewReaderSize(in, 64<<10), out: wire.NewOutbox(out), ended: make(chan int, 1),
 		workers: map[uint32]*worker{}}
-	b.relay = wire.NewRelay(b.serve, 0)
+	b.relay = wire.NewRelay(b.serve, readerPatience)
 	return b
 }
 
