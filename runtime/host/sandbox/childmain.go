@@ -24,9 +24,6 @@ import (
 // maxQueued is how many bytes of frames a worker lets wait before it waits itself.
 const maxQueued = 8 << 20
 
-// freeAfter is the time between the first instance becoming idle and free memory going back to the system.
-const freeAfter = 3 * time.Second
-
 // maxInline bounds a message that the reader of the link deals with itself, in bytes.
 const maxInline = 64 << 10
 
@@ -42,9 +39,10 @@ type box struct {
 	relay *wire.Relay
 	ended chan int // gets the exit code from the last reader
 
+	freer linear.Freer
+
 	mu      sync.Mutex
 	workers map[uint32]*worker
-	freeing bool
 }
 
 func newBox(e *engine, in io.Reader, out io.Writer) *box {
@@ -193,21 +191,5 @@ func (b *box) forget(w *worker) {
 	delete(b.workers, w.id)
 }
 
-// rested is called when an instance became idle: a while later the process gives free memory back to the system.
-func (b *box) rested() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.freeing {
-		return
-	}
-	b.freeing = true
-	time.AfterFunc(freeAfter, func() {
-		b.mu.Lock()
-		b.freeing = false
-		b.mu.Unlock()
-		debug.FreeOSMemory()
-	})
-}
-
 // Settle is long enough for an idle instance to drop its native stacks and for the child to give free memory back.
-const Settle = restAfter + freeAfter + 2*time.Second
+const Settle = restAfter + linear.FreeAfter + 2*time.Second

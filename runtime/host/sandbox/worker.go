@@ -271,7 +271,7 @@ func (w *worker) next() ([]byte, error) {
 func (w *worker) rest() {
 	w.rested = true
 	w.vm.rest()
-	w.box.rested()
+	w.box.freer.Soon()
 	w.tellDropped()
 	if w.untold {
 		w.tellTurn()
@@ -281,11 +281,8 @@ func (w *worker) rest() {
 // boot evaluates the gadget's module, unless the vm was made from its image, and runs its constructor: the first turn.
 func (w *worker) boot() error {
 	v := w.vm
-	if _, ok := w.files["server.js"]; !ok {
-		if _, ok := w.files["server.wasm"]; ok {
-			return wire.Fail(wire.KindNoGadget, "server.wasm comes with a later version of Toolshed: write server.js meanwhile")
-		}
-		return wire.Fail(wire.KindNoGadget, "there is no server.js")
+	if missing := modules.Missing(w.files); missing != "" {
+		return wire.Fail(wire.KindNoGadget, missing)
 	}
 	source, err := modules.Source(w.files, "server.js")
 	if err != nil {

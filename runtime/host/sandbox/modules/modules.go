@@ -59,6 +59,17 @@ func candidates(name string) []string {
 	return list
 }
 
+// Missing says what is wrong with files that have no server.js.
+func Missing(files map[string][]byte) string {
+	if _, ok := files["server.js"]; ok {
+		return ""
+	}
+	if _, ok := files["server.wasm"]; ok {
+		return "server.wasm comes with a later version of Toolshed: write server.js meanwhile"
+	}
+	return "there is no server.js"
+}
+
 // Source returns the source text of the module of a file. The error names the file and what is wrong with it.
 func Source(files map[string][]byte, name string) (string, error) {
 	b, ok := files[name]
