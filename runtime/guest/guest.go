@@ -35,7 +35,7 @@ var prelude embed.FS
 
 // parts are the files of the prelude in the order in which they are evaluated.
 var parts = []string{
-	"builtins.js", "text.js", "inspect.js", "console.js", "clone.js", "storage.js", "transaction.js", "timers.js", "web.js",
+	"builtins.js", "text.js", "inspect.js", "console.js", "clone.js", "storage.js", "sections.js", "transaction.js", "timers.js", "web.js",
 	"stubs.js", "targets.js", "decode.js", "encode.js", "remap.js", "session.js", "context.js", "late.js", "guest.js",
 }
 

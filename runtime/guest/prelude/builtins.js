@@ -29,7 +29,7 @@ const charCodeAt = String.prototype.charCodeAt, join = Array.prototype.join, sli
 // uncurry turns a method into a function of its object: the rest of the prelude calls it wherever it is called much.
 const uncurry = Function.prototype.bind.bind(Function.prototype.call);
 const codeAt = uncurry(charCodeAt), fromCodePoint = String.fromCodePoint, bytesSlice = uncurry(TypedArrayPrototype.slice), setBytes = TypedArrayPrototype.set;
-const sliceOf = uncurry(String.prototype.slice), lowerCase = uncurry(String.prototype.toLowerCase);
+const takeFirst = uncurry(Array.prototype.shift), sliceOf = uncurry(String.prototype.slice), lowerCase = uncurry(String.prototype.toLowerCase);
 const numberValue = Number.prototype.valueOf, stringValue = String.prototype.valueOf, booleanValue = Boolean.prototype.valueOf;
 const NumberPrototype = Number.prototype, StringPrototype = String.prototype, BooleanPrototype = Boolean.prototype;
 const DOMExceptionClass = DOMException, Finalization = FinalizationRegistry;

@@ -1,7 +1,6 @@
 // ctx, and the module "cloudflare:workers".
 const env = {};
 const restore = Symbol("restore");
-const blockTime = 30_000;
 
 class Identity {
   #text;
@@ -26,22 +25,11 @@ class GadgetContext {
     }]);
   }
 
-  // blockConcurrencyWhile holds back calls until the callback has ended and what waits for that has run. The callback begins
-  // after the code that is running now. If it fails, or takes more than 30 s, so does the gadget.
+  // blockConcurrencyWhile holds back all that does not belong to the callback until it has ended and what waits for that has
+  // run (sections.js). The callback begins after the code that is running now. If it fails, or takes more than 30 s, so does
+  // the gadget.
   blockConcurrencyWhile(callback) {
-    gates++;
-    backlog ??= [];
-    const result = apply(promiseThen, new PromiseClass((resolve) => resolve()), [() => callback()]);
-    const deadline = addTimer(() => hostFail(`blockConcurrencyWhile took more than ${blockTime / 1000} s`), blockTime, [], false);
-    timers.get(deadline).always = true;
-    apply(promiseThen, result, [() => {
-      clearTimer(deadline);
-      timers.get(addTimer(openGate, 0, [], false)).always = true;
-    }, (thrown) => {
-      logFailure("blockConcurrencyWhile failed", thrown);
-      hostFail("blockConcurrencyWhile failed: " + errorText(thrown));
-    }]);
-    return result;
+    return new PromiseClass((resolve, reject) => queueSection(new Block(openOne(section), callback, resolve, reject)));
   }
 
   // abort ends the instance: what the turn has written is lost, calls that wait fail, and the next call finds a new one.
@@ -111,18 +99,6 @@ const readBinding = (name) => {
   const binding = hasOwn(env, name) ? env[name] : undefined;
   if (handlerOf(binding) !== undefined) return binding.dup();
   return makeStub(new Later(failed(new ErrorClass(`the stored binding ${textOf(name)} is not in env any more`))), null);
-};
-
-const openGate = () => {
-  while (gates === 1 && backlog.length > 0) {
-    const calls = backlog;
-    backlog = [];
-    for (let i = 0; i < calls.length; i++) {
-      if (gates > 1) backlog[backlog.length] = calls[i];
-      else calls[i]();
-    }
-  }
-  gates--;
 };
 
 hide(globalThis, symbolFor("toolshed.workers"), freeze({ DurableObject, WorkerEntrypoint, RpcTarget, RpcStub, RpcPromise, restore, env }));

@@ -26,6 +26,7 @@ const guest = {
     }
     mainTarget = gadget;
     exports_.set(0, new Shared(new Box(gadget, true)));
+    if (somethingWaits()) apply(promiseThen, new PromiseClass((resolve) => resolve()), [beginConstructors]);
     return "";
   },
 
@@ -37,6 +38,12 @@ const guest = {
     interruptSession(text);
     resetWake();
   },
+};
+
+// beginConstructors begins what a constructor asked for in the turn of the start, so that a failure there is one of the start.
+const beginConstructors = () => {
+  runWaiting();
+  resetWake();
 };
 
 // bind puts a stub on the kernel's property of that name into env.

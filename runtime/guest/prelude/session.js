@@ -6,7 +6,6 @@ const maxMessage = 32 * 1024 * 1024;
 const exports_ = new OwnMap(), imports = new OwnMap();
 let pushesReceived = 0, pushesSent = 0, exportsChosen = 0;
 let sessionError = null; // why the session is over
-let gates = 0, backlog = null; // calls held back by blockConcurrencyWhile
 
 // Result is the entry of a call of the other side.
 class Result extends Future {
@@ -56,7 +55,7 @@ class Shared {
 // Remote is a hook on an object of the other side. future is pending while calls go there; it is settled with the
 // outcome of a promise, or with the failure of an object that was lost.
 class Remote {
-  constructor(id) { this.id = id; this.count = 1; this.handles = 1; this.future = new Future(); this.pulled = false; this.broken = null; }
+  constructor(id) { this.id = id; this.count = 1; this.handles = 1; this.future = new Future(); this.pulled = false; this.broken = null; this.section = section; }
 
   call(path, args) {
     if (this.future.state !== 0) return new Later(this.future).call(path, args);
@@ -300,6 +299,7 @@ const breakSession = (error) => {
 };
 
 const handle = (m) => {
+  section = wholeGadget;
   if (!isArray(m)) throw wrong("not a list");
   switch (m[0]) {
     case "push": return receivePush(m[1], new Result(++pushesReceived));
@@ -321,15 +321,14 @@ let running = null;
 
 const receivePush = (expression, entry) => {
   exports_.set(entry.id, entry);
-  if (gates > 0) backlog[backlog.length] = () => {
-    if (sessionError !== null) return;
-    try { evaluate(expression, entry); } catch (thrown) { breakSession(thrown); }
-  };
-  else {
-    running = entry;
-    evaluate(expression, entry);
-    running = null;
-  }
+  if (enters(wholeGadget)) enterCall(expression, entry);
+  else holdEvent(wholeGadget, null, expression, () => enterCall(expression, entry));
+};
+
+const enterCall = (expression, entry) => {
+  running = entry;
+  evaluate(expression, entry);
+  running = null;
 };
 
 // interruptSession fails what the host has cut off: the call that was being entered, or, if it was a job, every call
@@ -348,8 +347,8 @@ const interruptSession = (text) => {
   else apply(mapEach, exports_, [(entry) => { if (entry instanceof Result && entry.id > 0 && entry.state === 0) cut[cut.length] = entry; }]);
   running = null;
   for (let i = 0; i < cut.length; i++) cut[i].settle(2, error);
+  if (insideBlock()) hostFail("blockConcurrencyWhile was interrupted: " + text);
   breakTransactions(error);
-  if (gates > storageGates) hostFail("blockConcurrencyWhile was interrupted: " + text);
 };
 
 const evaluate = (expression, out) => {
@@ -365,7 +364,11 @@ const evaluate = (expression, out) => {
   }
 };
 
-const takeOutcome = (state, n, expression) => (holdsOutcome(n) ? holdOutcome : receiveOutcome)(state, n, expression);
+const takeOutcome = (state, n, expression) => {
+  const hook = imports.get(n);
+  if (hook === undefined || enters(hook.section)) receiveOutcome(state, n, expression);
+  else holdEvent(hook.section, null, expression, () => receiveOutcome(state, n, expression));
+};
 
 const receiveOutcome = (state, n, expression) => {
   const hook = imports.get(n), cx = new Context(null);
@@ -391,9 +394,15 @@ const receiveOutcome = (state, n, expression) => {
 const receiveStream = (expression) => {
   const n = ++pushesReceived, entry = new Result(n);
   exports_.set(n, entry);
+  const target = isArray(expression) && expression[0] === "pipeline" ? exports_.get(expression[1]) : undefined, s = target?.section ?? wholeGadget;
+  if (enters(s)) enterStream(expression, entry);
+  else holdEvent(s, target, expression, () => enterStream(expression, entry));
+};
+
+const enterStream = (expression, entry) => {
   evaluate(expression, entry);
   entry.when((value) => sendResult(entry, value), (error) => sendReject(entry, error));
-  entry.when(() => releaseExport(n, 1), () => releaseExport(n, 1));
+  entry.when(() => releaseExport(entry.id, 1), () => releaseExport(entry.id, 1));
 };
 
 const receivePipe = () => {

@@ -87,7 +87,7 @@ const setAlarm = (when) => {
 };
 
 const removeEverything = () => {
-  if (openTransaction !== null) throw new ErrorClass("deleteAll() cannot be used in a transaction: delete the keys that list() gives");
+  if (outermostTransaction() !== null) throw new ErrorClass("deleteAll() cannot be used in a transaction: delete the keys that list() gives");
   hostClear();
   hostSetAlarm(0);
 };
@@ -116,15 +116,9 @@ class Storage {
   list(options) { return done(() => listMap(options)); }
   // deleteAll removes every key, and the alarm.
   deleteAll() { return done(removeEverything); }
-  // sync ends the turn: what was written commits, whatever happens later, and the gadget goes on in the next turn. Calls wait
-  // meanwhile, as at every operation of storage.
-  sync() {
-    closeStorageGate();
-    return new PromiseClass((resolve) => addTimer(() => {
-      resolve();
-      openStorageGate();
-    }, 0, [], false));
-  }
+  // sync ends the turn: what was written commits, whatever happens later, and the gadget goes on in the next turn. All else
+  // waits meanwhile, as at every operation of storage.
+  sync() { return new PromiseClass((resolve) => queueSection(new Pause(openOne(section), resolve))); }
   transaction(callback) { return new PromiseClass((resolve, reject) => queueTransaction(callback, resolve, reject)); }
   transactionSync(callback) { return runSavepoint(callback); }
   // setAlarm has alarm({ scheduledTime, retryCount, isRetry }) called at that time, also after a restart of the program, at

@@ -1,5 +1,5 @@
 // Timers. The host is asked for one wake-up, at the time of the earliest timer.
-const timers = new OwnMap(); // id -> {at, every, callback, args}
+const timers = new OwnMap(); // id -> {at, every, callback, args, section}
 let timerCount = 0, wakeAt = -1;
 
 const addTimer = (callback, ms, args, repeat) => {
@@ -7,39 +7,45 @@ const addTimer = (callback, ms, args, repeat) => {
   ms = +ms;
   ms = ms > 0 ? (ms < 2 ** 31 ? ms : 2 ** 31 - 1) : 0;
   const id = ++timerCount, at = now() + ms;
-  timers.set(id, { at, every: repeat ? (ms < 4 ? 4 : ms) : -1, callback, args });
+  timers.set(id, { at, every: repeat ? (ms < 4 ? 4 : ms) : -1, callback, args, section, always: false });
   if (wakeAt < 0 || at < wakeAt) hostWake(wakeAt = at);
   return id;
 };
 
 // clearTimer leaves the wake-up of a cleared timer, which does no harm, unless it was the last timer.
 const clearTimer = (id) => {
-  if (timers.delete(id) && timers.size === 0) hostWake(wakeAt = -1);
+  if (timers.delete(id) && timers.size === 0 && !somethingWaits()) hostWake(wakeAt = -1);
 };
 
-// runTimers runs the timer that is due first, and asks to be called again at once if more are: what a timer leaves to do
-// (microtasks, writes) is done before the next one runs.
+const mayFire = (timer) => timer.always || openOne(timer.section) === innermost;
+
+// runTimers runs what comes first, the timer that is due first or what waits (sections.js), and asks to be called again at once
+// if there is more: what an event leaves to do (microtasks, writes) is done before the next one runs.
 const runTimers = () => {
   const time = now();
   let first = null, firstId = 0;
   apply(mapEach, timers, [(timer, id) => {
-    if (timer.at <= time && (first === null || timer.at < first.at) && !holdsTimer(id, timer)) { first = timer; firstId = id; }
+    if (timer.at <= time && (first === null || timer.at < first.at) && mayFire(timer)) { first = timer; firstId = id; }
   }]);
-  if (first !== null) {
-    if (first.every < 0) timers.delete(firstId);
-    else {
-      first.at = time + first.every;
-      timers.delete(firstId); // those of the same time come in the order in which they were set
-      timers.set(firstId, first);
-    }
-    try { apply(first.callback, undefined, first.args); } catch (thrown) { logFailure("a timer failed", thrown); }
-  }
+  const { children, outcome, waiting } = innermost;
+  if (first !== null && (first.always || (children.length === 0 && outcome === null && (waiting.length === 0 || first.at <= waiting[0].at)))) fire(first, firstId, time);
+  else runWaiting();
   resetWake();
+};
+
+const fire = (timer, id, time) => {
+  section = innermost;
+  timers.delete(id);
+  if (timer.every >= 0) {
+    timer.at = time + timer.every;
+    timers.set(id, timer); // those of the same time come in the order in which they were set
+  }
+  try { apply(timer.callback, undefined, timer.args); } catch (thrown) { logFailure("a timer failed", thrown); }
 };
 
 // resetWake asks for the next wake-up again after the host has given one, or has cut the timers off.
 const resetWake = () => {
-  wakeAt = -1;
-  apply(mapEach, timers, [(timer, id) => { if ((wakeAt < 0 || timer.at < wakeAt) && !holdsTimer(id, timer)) wakeAt = timer.at; }]);
+  wakeAt = somethingWaits() ? 0 : -1;
+  if (wakeAt < 0) apply(mapEach, timers, [(timer) => { if ((wakeAt < 0 || timer.at < wakeAt) && mayFire(timer)) wakeAt = timer.at; }]);
   if (wakeAt >= 0) hostWake(wakeAt);
 };

@@ -67,12 +67,54 @@ for (const [name, code, want] of [["syntax", "export class {", /class statement/
   g.deliver('["push",["pipeline",0,["note"],[1]]]'); g.deliver('["push",["pipeline",0,["note"],[2]]]'); g.deliver('["pull",3]');
   equal("held back", g.sent.join(), "");
   await new Promise((r) => setTimeout(r, 5));
-  g.wake();
-  equal("held back until what waited for the end has run", g.sent.join(), "");
-  g.wake();
+  g.wake(); // the timer
+  equal("held back until what waited for the end has run", g.sent.join() + g.wakeAt, "0");
+  g.wake(); // the end
+  for (let n = 0; n < 3; n++) { g.wakeAt = -1; g.wake(); } // a call each
+  equal("nothing waits", g.wakeAt, -1);
   equal("then in order", g.sent.join(" "), '["resolve",1,"loaded late"] ["resolve",3,[[1,2]]]');
   g.sent.length = 0; g.n = 3;
   equal("and open", call(g, "see"), '["resolve",4,"loaded late"]');
+}
+// While a gadget blocks: what a waiting call names may be let go, and a call that comes in has those before it go on.
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject {
+    make() { return { get: () => ({ deep: 7 }) } }
+    block() { this.ctx.blockConcurrencyWhile(() => new Promise(r => setTimeout(r, 1))); return "blocking" }
+    plain(n) { return n }
+  }`);
+  call(g, "block");
+  g.wake(); // it begins
+  for (const m of ['["push",["pipeline",0,["make"],[]]]', '["push",["pipeline",2,["get"],[]]]', '["release",2,1]', '["push",["pipeline",3,["deep"]]]', '["pull",4]', '["release",3,1]']) g.deliver(m);
+  equal("nothing comes while it blocks", g.sent.join() + g.failure, "");
+  await new Promise((r) => setTimeout(r, 5));
+  g.wake();
+  for (let n = 0; n < 4; n++) g.deliver(`["push",["pipeline",0,["plain"],[${n}]]]`); // each of them lets one go on
+  equal("what was released before its use is there", g.sent.join(" "), '["resolve",4,7]');
+  for (let n = 0; n < 6; n++) { g.wakeAt = -1; g.wake(); }
+  equal("and then no more", g.wakeAt + g.failure, "-1");
+}
+// The chunks of a stream belong to who reads it: one that an outside reader waits for waits, unless the block reads on.
+for (const [name, inside, want] of [["a reader outside", false, "read nothing,block over,read a"], ["a reader inside", true, "read nothing,read a,inside b,block over"]]) {
+  const g = await Guest.open(head + `export class Gadget extends DurableObject {
+    log = ["read nothing"];
+    take(stream, inside) {
+      const reader = stream.getReader();
+      reader.read().then(({ value }) => this.log.push("read " + value));
+      this.ctx.blockConcurrencyWhile(async () => {
+        if (inside) this.log.push("inside " + (await reader.read()).value);
+        else await new Promise(r => setTimeout(r, 1));
+        this.log.push("block over");
+      });
+    }
+    seen() { return this.log }
+  }`);
+  for (const m of ['["pipe"]', `["push",["pipeline",0,["take"],[["readable",1],${inside}]]]`, '["stream",["pipeline",1,["write"],["a"]]]', '["stream",["pipeline",1,["write"],["b"]]]']) g.deliver(m);
+  await new Promise((r) => setTimeout(r, 5));
+  for (let n = 0; n < 6; n++) g.wake();
+  g.sent.length = 0;
+  g.n = 4;
+  equal(name, call(g, "seen"), `["resolve",5,[${JSON.stringify(want.split(","))}]]`);
 }
 {
   const g = await Guest.open(head + `export class Gadget extends DurableObject { constructor(c, e) { super(c, e); c.blockConcurrencyWhile(async () => { throw new Error("migration") }) } }`);

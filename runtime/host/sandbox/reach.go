@@ -142,6 +142,8 @@ func (w *worker) wake(ms float64) error {
 	switch {
 	case math.IsNaN(ms) || ms < 0:
 		w.wakeAt = time.Time{}
+	case ms == 0: // at once, but after the messages that are there
+		w.wakeAt = time.Now()
 	default:
 		w.wakeAt = time.UnixMilli(int64(min(ms, 8.64e15)))
 		if earliest := time.Now().Add(time.Millisecond); w.wakeAt.Before(earliest) {

@@ -151,6 +151,44 @@ export class Gadget extends Traced {
     return "done";
   }
 
+  // A block inside another that nobody waits for, and what the outer one leaves running.
+  async loose(callback) {
+    const value = await this.ctx.blockConcurrencyWhile(async () => {
+      this.ctx.blockConcurrencyWhile(async () => {
+        this.note("inner");
+        await sleep(20);
+        this.note(`inner ends with ${await callback("inner")}`);
+      });
+      setTimeout(() => this.note("timer of the outer one"), 1);
+      this.note("outer ends");
+      return "outer";
+    });
+    this.note(`after ${value}`);
+    await sleep(60);
+    return value;
+  }
+
+  // In one go, what only the order of arrival decides.
+  async arrivals(callback) {
+    const answers = ["a", "b", "c"].map((name) => callback(name).then((v) => this.note(`answer ${v}`)));
+    await this.ctx.blockConcurrencyWhile(async () => { await sleep(300); this.note("blocked"); });
+    await Promise.all(answers);
+    return "done";
+  }
+
+  async transactionInside(callback) {
+    setTimeout(() => this.note("timer"), 1);
+    return await this.ctx.blockConcurrencyWhile(async () => {
+      await this.ctx.storage.transaction(async (txn) => {
+        await txn.put("a", 1);
+        this.note(`told ${await callback("inside")}`);
+        await this.ctx.blockConcurrencyWhile(async () => { this.note("block inside"); await sleep(5); });
+      });
+      this.note("transaction done");
+      return await this.ctx.storage.get("a");
+    });
+  }
+
   async syncBlock() {
     const p = this.ctx.blockConcurrencyWhile(() => { this.note("runs"); return 5; });
     this.note("after the call");
@@ -242,6 +280,15 @@ export const scenarios = {
     await t.later();
   },
   "two blocks at once": async (t, g) => { await t.call("a", g.two((name) => t.note(`asked by ${name}`))); },
+  "a block inside that nobody waits for": async (t, g) => { await t.call("a", g.loose(() => "the client")); },
+  "what waits goes on in the order in which it came": async (t, g) => {
+    let asked = 0, all;
+    const entered = new Promise((resolve) => { all = resolve; }), a = t.call("a", g.arrivals((name) => { if (++asked === 3) all(); return name; }));
+    await entered;
+    await t.later();
+    await Promise.all([a, ...["b", "c", "d"].map((n) => t.call(n, g.plain(n)))]);
+  },
+  "a transaction inside a block, and a block inside that": async (t, g) => { await t.call("a", g.transactionInside(() => "by the client")); },
   "blockConcurrencyWhile with a function that is not async": async (t, g) => { await t.call("a", g.syncBlock()); },
   "blockConcurrencyWhile that fails resets the gadget": async (t, g) => {
     await t.call("keep", g.keep(1));

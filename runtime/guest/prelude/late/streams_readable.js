@@ -1,6 +1,6 @@
 // ReadableStream (Streams Standard, 4).
 class Readable {
-  state = "readable"; error = undefined; reader = null; disturbed = false; controller = null; object = null;
+  state = "readable"; error = undefined; reader = null; disturbed = false; controller = null; object = null; onRead = null;
 
   cancel(reason) {
     this.disturbed = true;
@@ -140,6 +140,7 @@ class Reader {
   read(request) {
     const stream = this.stream;
     stream.disturbed = true;
+    if (stream.onRead !== null) stream.onRead();
     if (stream.state === "closed") request.close();
     else if (stream.state === "errored") request.fail(stream.error);
     else stream.controller.read(request);

@@ -61,7 +61,7 @@ const hold = (stream, cx, letGo) => {
 
 // WritableEntry is what the other side has of a WritableStream here. readable is the other end of a pipe.
 class WritableEntry {
-  count = 1; exported = 0; closed = false;
+  count = 1; exported = 0; closed = false; section = undefined;
   constructor(stream, readable) { this.writer = new streams.Writer(streams.writableOf(stream)); this.readable = readable; }
 
   run(path, args, held, out) {
@@ -94,6 +94,12 @@ const takeReadable = (entry, cx) => {
   const stream = entry instanceof WritableEntry ? entry.readable : undefined;
   if (stream === undefined || stream === null) throw wrong("not a pipe, or its readable end was taken already");
   entry.readable = null;
+  // The chunks belong to the section that reads them.
+  entry.section = sectionNow();
+  streams.readableOf(stream).onRead = () => {
+    const from = entry.section;
+    if (from !== (entry.section = sectionNow())) moveStream(entry, from, entry.section);
+  };
   return hold(stream, cx, () => streams.readableOf(stream).cancel(new TypeErrorClass("the stream was let go without being read")));
 };
 
