@@ -277,9 +277,10 @@ class ReadableStreamDefaultReader {
 }
 tag(ReadableStreamDefaultReader, "ReadableStreamDefaultReader");
 
-// StreamIterator reads a stream with for await. Its steps wait for each other.
+// StreamIterator reads a stream with for await. Its steps wait for each other, and the first for a stream that has just been
+// made to begin: so a source is asked before what its start gave is passed on, as in node and the browsers.
 class StreamIterator {
-  #reader; #keep; #ongoing = null; #finished = false;
+  #reader; #keep; #ongoing = resolvedWith(undefined); #finished = false;
   constructor(reader, keep) { this.#reader = reader; this.#keep = keep; }
 
   next() {
