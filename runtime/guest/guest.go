@@ -76,7 +76,7 @@ func Engine() ([]byte, error) {
 }
 
 // Prelude returns the prelude: one classic script whose completion value is the object guest with the functions
-// boot(namespace), start(json), deliver(text), wake() and interrupted(text). boot and start return "" or what went
+// boot(namespace), start(json), deliver(text), wake(), interrupted(text) and rejected(promise, reason, handled). boot and start return "" or what went
 // wrong. It expects the global object __host.
 func Prelude() string {
 	var b strings.Builder

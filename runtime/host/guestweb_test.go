@@ -136,7 +136,8 @@ func both(t *testing.T, i *Instance, file, name string, first, count int, differ
 	}
 }
 
-// startBoth starts the gadget around a program, with the files that stand beside it.
+// startBoth starts the gadget around a program, with the files that stand beside it. Node ends at a rejection that nobody
+// handles, so a gadget must tell of none.
 func startBoth(t *testing.T, child *Child, file string) *Instance {
 	t.Helper()
 	program, err := os.ReadFile(file)
@@ -147,6 +148,11 @@ func startBoth(t *testing.T, child *Child, file string) *Instance {
 	s.Files["program.mjs"] = program
 	if s.Files["seeded.mjs"], err = os.ReadFile(filepath.Join(filepath.Dir(file), "seeded.mjs")); err != nil {
 		t.Fatal(err)
+	}
+	s.Console = func(l Line) {
+		if strings.Contains(l.Text, "nobody handled") {
+			t.Errorf("node ends without: %.300s", l.Text)
+		}
 	}
 	return startReal(t, child, s)
 }

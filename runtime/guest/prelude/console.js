@@ -40,3 +40,29 @@ const logFailure = (where, thrown) => {
   if (text.length > maxText) text = text.slice(0, maxText);
   hostLog("error", where + ": " + text);
 };
+
+// Promises that were rejected and that nobody waits for yet. What is still here when the turn has ended is told, once.
+const maxUnheard = 100;
+const unheard = new OwnMap(); // promise -> what it was rejected with
+let unheardTimer = 0, unheardCount = 0;
+
+const noteRejection = (promise, reason, handled) => {
+  if (handled) {
+    if (!unheard.delete(promise) || unheard.size > 0 || unheardCount > 0) return;
+    clearTimer(unheardTimer);
+    unheardTimer = 0;
+    return;
+  }
+  if (unheardTimer === 0) unheardTimer = addDeadline(tellUnheard, 0);
+  if (unheard.size < maxUnheard) unheard.set(promise, reason);
+  else unheardCount++;
+};
+
+const tellUnheard = () => {
+  const reasons = [], more = unheardCount;
+  apply(mapEach, unheard, [(reason) => { reasons[reasons.length] = reason; }]);
+  unheard.clear();
+  unheardTimer = unheardCount = 0;
+  for (let i = 0; i < reasons.length; i++) logFailure("a promise failed, and nobody handled that", reasons[i]);
+  if (more > 0) hostLog("error", `and ${more} more promises failed in the same turn`);
+};

@@ -30,6 +30,7 @@ const guest = {
     return "";
   },
 
+  rejected: noteRejection,
   deliver: receive,
   wake: runTimers,
 

@@ -42,6 +42,7 @@ export class Guest {
     g.deadline = Infinity;
     g.vm = await QuickJS.create({
       wasm, memoryLimit: memoryLimit ?? 64 << 20, maxStackSize: 512 << 10, interruptHandler: () => Date.now() > g.deadline,
+      onUnhandledRejection: (promise, reason, handled) => { if (g.rejected) g.vm.callFunction(g.rejected, g.vm.undefined, promise, reason, handled ? g.vm.true : g.vm.false).dispose(); },
       moduleLoader: {
         normalize: (base, name) => (name.startsWith("./") ? name.slice(2) : name),
         load: (name) => {
@@ -55,6 +56,7 @@ export class Guest {
     const guest = g.vm.evalCode(prelude, "prelude.js");
     g.functions = {};
     for (const name of ["boot", "start", "deliver", "wake", "interrupted"]) g.functions[name] = guest.getProp(name);
+    g.rejected = guest.getProp("rejected");
     g.guest = guest;
     const promise = g.vm.evalCode(files["server.js"], "server.js", EvalFlags.TYPE_MODULE);
     g.run();

@@ -130,6 +130,38 @@ for (const [name, inside, want] of [["a reader outside", false, "read nothing,bl
   check("with the method's name", g.logs.some((l) => /^error boom\(\) failed: RangeError: boom!\n +at boom \(server\.js/.test(l)) && g.logs.some((l) => /^error later\(\) failed: TypeError: later!/.test(l)), g.logs.join());
 }
 
+// Promises that fail with nobody to handle that are told once, with the gadget's own lines; those that are handled in time are not.
+{
+  const g = await Guest.open(head + `export class Gadget extends DurableObject {
+    lost() { Promise.reject(new RangeError("lost")); return 1 }
+    async timer() { setTimeout(async () => { await null; throw new TypeError("in a timer") }, 0); return 2 }
+    late() { const p = Promise.reject(new Error("handled")); queueMicrotask(() => p.catch(() => {})); return 3 }
+    async fails() { throw new Error("of a call") }
+    much() { for (let i = 0; i < 250; i++) Promise.reject(i); return 5 }
+    storage() { this.ctx.storage.put("", 1); return 6 }
+    blocked() { this.ctx.blockConcurrencyWhile(async () => { Promise.reject(new Error("while blocked")); await new Promise(() => {}) }); return 7 }
+  }`);
+  const told = () => { for (let n = 0; n < 3; n++) g.wake(); return g.logs.splice(0); };
+  call(g, "lost");
+  const lines = told();
+  check("told once, with its own line", lines.length === 1 && /^error a promise failed, and nobody handled that: RangeError: lost\n +at lost \(server\.js:3:\d+\)$/.test(lines[0]), lines.join());
+  equal("and no more", told().join(), "");
+  call(g, "timer");
+  await new Promise((r) => setTimeout(r, 5));
+  check("of a timer", /nobody handled that: TypeError: in a timer\n +at <anonymous> \(server\.js:4/.test(told().join()), "");
+  equal("it goes on", call(g, "late"), '["resolve",3,3]');
+  equal("handled in the same turn", told().join() + g.wakeAt, "-1");
+  call(g, "fails");
+  check("a call that fails is told by its name alone", /^error fails\(\) failed: Error: of a call[^,]*$/.test(told().join()));
+  call(g, "much");
+  const much = told();
+  equal("a hundred of a turn", much.length + much[100], "101error and 150 more promises failed in the same turn");
+  call(g, "storage");
+  check("an operation of storage", /nobody handled that: TypeError: a storage key must not be empty/.test(told().join()));
+  call(g, "blocked");
+  check("while it blocks", /while blocked/.test(told().join()));
+}
+
 // A turn that the host cuts off: its calls fail, the instance lives.
 {
   const g = await Guest.open(head + `export class Gadget extends DurableObject { n = 0; spin() { for (;;); } async spinLater() { await null; for (;;); } async wait() { await new Promise(() => {}) } add() { return ++this.n } timer() { setTimeout(() => { for (;;); }, 0); setTimeout(() => { this.n = 50 }, 0) } mapper() { return this.env.GADGET.x().map(() => { for (;;); }) } }`);

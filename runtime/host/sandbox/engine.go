@@ -150,6 +150,12 @@ func (e *engine) initJS(v *vm) error {
 		}
 		v.ptrs.guest[k] = f
 	}
+	if f, err := v.getProp(g, "rejected"); err != nil || !v.mem.WriteUint32Le(v.ptrs.scratch+rejectedAt, f) {
+		return errors.Join(errMemory, err)
+	}
+	if _, err := v.call(fnRejectionHandler, 1); err != nil {
+		return err
+	}
 	if err := v.drain(); err != nil {
 		return err
 	}

@@ -299,10 +299,28 @@ func (v *vm) installHost() error {
 	return nil
 }
 
-// promiseRejection frees what it is given; the prelude reports failed calls itself.
+// rejectedAt is where in the scratch memory the prelude's function rejected is kept, and its arguments after it. There
+// an image carries it; a guest that changes it only calls another function of its own.
+const rejectedAt = 48
+
+// promiseRejection tells the prelude of a promise that was rejected and that nobody waits for, or that somebody then does.
 func (v *vm) promiseRejection(st []uint64) {
-	v.free(uint32(st[0]))
-	v.free(uint32(st[1]))
+	at := v.ptrs.scratch + rejectedAt
+	f, ok := v.mem.ReadUint32Le(at)
+	handled := v.must(v.boolean(uint32(st[2]) != 0))
+	for k, x := range []uint32{uint32(st[0]), uint32(st[1]), handled} {
+		ok = v.mem.WriteUint32Le(at+4*uint32(k+1), x) && ok
+	}
+	if !ok {
+		v.stop(wire.Fail(wire.KindTrap, errMemory.Error()))
+	}
+	x := v.must(v.call32(fnCall, uint64(f), uint64(handled), 3, uint64(at+4)))
+	if is := v.must(v.call32(fnIsException, uint64(x))); is != 0 {
+		v.must(0, v.dropException())
+	}
+	for _, y := range []uint32{uint32(st[0]), uint32(st[1]), handled, x} {
+		v.free(y)
+	}
 }
 
 // moduleNormalize resolves an import: the address of a text that ends with a zero, or 0 with an exception pending.

@@ -288,8 +288,9 @@ class StreamIterator {
     return this.#ongoing = this.#ongoing === null ? step() : after(this.#ongoing, step, step);
   }
   return(value = undefined) {
+    // The engine does not wait for this when a loop is left by an error, so a failure is nobody's.
     const step = () => this.#return(value), done = () => ({ value, done: true });
-    return this.#ongoing = after(this.#ongoing === null ? step() : after(this.#ongoing, step, step), done);
+    return this.#ongoing = handled(after(this.#ongoing === null ? step() : after(this.#ongoing, step, step), done));
   }
 
   #next() {
