@@ -49,7 +49,7 @@ type latePart struct {
 }
 
 var lateParts = []latePart{
-	{"url", []string{"url_parser.js", "url_host.js", "url.js"}, []string{"URL", "URLSearchParams"}, []string{"parseURL", "serialiseURL", "pairsOf", "isParams", "isURL"}},
+	{"url", []string{"url_parser.js", "url_host.js", "url.js"}, []string{"URL", "URLSearchParams"}, []string{"parseURL", "serialiseURL", "pairsOf", "checkPairs", "isParams", "isURL"}},
 	{"events", []string{"events.js"}, []string{"Event", "CustomEvent", "EventTarget", "AbortController", "AbortSignal"}, []string{"whenAborted", "abortNow", "newSignal", "isSignal", "isAborted", "reasonOf"}},
 	{"streams", []string{"streams_queue.js", "streams_readable.js", "streams_writable.js", "streams_pipe.js"}, []string{
 		"ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamDefaultController", "WritableStream", "WritableStreamDefaultWriter",

@@ -130,6 +130,7 @@ class TextDecoder {
     const more = !!options?.stream;
     if (!this.#streaming) { this.#rest = new Uint8(0); this.#started = false; this.#other = null; }
     this.#streaming = more;
+    const begun = this.#started; // only what was given out counts for a byte order mark
     if (this.#encoding !== "utf-8") {
       this.#other ??= late("encoding").decoderOf(this.#encoding, this.#fatal, this.#ignoreBOM);
       return this.#other(bytes, more);
@@ -147,7 +148,7 @@ class TextDecoder {
       let c = bytes[i], used = 1;
       if (c >= 0x80) { const read = sequence(bytes, i); c = read[0]; used = read[1]; };
       if (c === -2 && more) { this.#rest = bytesSlice(bytes, i); break; }
-      if (c < 0 && this.#fatal) { this.#streaming = false; throw new TypeErrorClass("the bytes are not valid UTF-8"); }
+      if (c < 0 && this.#fatal) { this.#started = begun; throw new TypeErrorClass("the bytes are not valid UTF-8"); }
       i += used;
       if (c === 0xfeff && !this.#started && !this.#ignoreBOM) { this.#started = true; continue; }
       this.#started = true;

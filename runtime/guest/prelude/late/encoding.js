@@ -16,14 +16,15 @@ const decodeLatin = (bytes) => {
 
 // utf16 returns a decoder that keeps what a chunk cuts off: half a unit, and half a pair.
 const utf16 = (bigEndian, fatal, ignoreBOM) => {
-  let half = -1, lead = -1, started = false;
+  let half = -1, lead = -1, started = false, begun = false;
   const bad = () => {
-    if (fatal) { half = lead = -1; started = false; throw new TypeErrorClass("the bytes are not valid UTF-16"); }
+    if (fatal) { half = lead = -1; started = begun; throw new TypeErrorClass("the bytes are not valid UTF-16"); }
     return "\ufffd";
   };
   return (bytes, more) => {
     const parts = [];
     let text = "";
+    begun = started; // only what was given out counts for a byte order mark
     for (let i = 0; i < bytes.length; i++) {
       if (half < 0) { half = bytes[i]; continue; }
       const unit = bigEndian ? half << 8 | bytes[i] : bytes[i] << 8 | half;

@@ -125,12 +125,14 @@ class Response extends Message {
       return;
     }
     init = optionsOf(init, "Response");
+    // First everything is read, then it is judged, the status before the rest (Fetch Standard, "initialize a response").
+    const content = bodyOf(body), pairs = init.headers === undefined ? [] : headerPairsOf(init.headers);
     const status = init.status === undefined ? 200 : +init.status & 0xffff, statusText = init.statusText === undefined ? "" : byteText(init.statusText);
     if (status < 200 || status > 599) throw new RangeErrorClass("the status of a Response must be from 200 to 599");
     if (apply(regExpExec, /^[\t\x20-\x7e\x80-\xff]*$/, [statusText]) === null) throw new TypeErrorClass("the statusText of a Response is not valid");
-    const content = bodyOf(body);
+    const headers = fillHeaders(new Headers(), pairs);
     if (content !== null && (status === 204 || status === 205 || status === 304)) throw new TypeErrorClass(`a Response of status ${status} has no body`);
-    super(content, headersOf(init.headers));
+    super(content, headers);
     this.#parts = { type: "default", status, statusText, url: "" };
   }
 

@@ -28,6 +28,17 @@ const headerValue = (value) => {
 };
 
 let headerList, freezeHeaders; // [[name, value], …] in the order in which they were added
+const headerPairsOf = (init) => {
+  if (!isObject(init) && typeof init !== "function") throw new TypeErrorClass("Headers needs an object or a list of pairs");
+  return late("url").pairsOf(init, "Headers", byteText);
+};
+const fillHeaders = (headers, pairs) => {
+  const list = headerList(headers);
+  late("url").checkPairs(pairs, "Headers");
+  for (let i = 0; i < pairs.length; i++) list[list.length] = [headerName(pairs[i][0]), headerValue(pairs[i][1])];
+  return headers;
+};
+
 class Headers {
   #list = []; #fixed = false;
   static {
@@ -37,9 +48,7 @@ class Headers {
 
   constructor(init = undefined) {
     if (init === undefined) return;
-    if (!isObject(init) && typeof init !== "function") throw new TypeErrorClass("Headers needs an object or a list of pairs");
-    const pairs = late("url").pairsOf(init, "Headers", byteText);
-    for (let i = 0; i < pairs.length; i++) this.append(pairs[i][0], pairs[i][1]);
+    fillHeaders(this, headerPairsOf(init));
   }
 
   #check() { if (this.#fixed) throw new TypeErrorClass("these headers cannot be changed"); }

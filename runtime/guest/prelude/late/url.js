@@ -33,14 +33,16 @@ const serialiseForm = (list) => {
 const usv = (value) => wellFormed("" + (typeof value === "symbol" ? refuseSymbol() : value));
 const refuseSymbol = () => { throw new TypeErrorClass("a symbol is not a text"); };
 
-// pairsOf reads what a constructor of name-value pairs takes: a sequence of pairs, or an object.
+// pairsOf reads what a constructor of name-value pairs takes: a sequence of pairs, or an object. A list in the
+// sequence that is no pair is found by checkPairs, after the rest of a constructor's arguments was read.
 const pairsOf = (init, what, textOf) => {
   const list = [], iterate = init[iteratorSymbol];
   if (iterate !== undefined && iterate !== null) {
     for (const pair of init) {
-      const both = isObject(pair) || typeof pair === "function" ? [...pair] : [];
-      if (both.length !== 2) throw new TypeErrorClass(`${what} needs pairs of a name and a value`);
-      list[list.length] = [textOf(both[0]), textOf(both[1])];
+      if (!isObject(pair) && typeof pair !== "function") throw new TypeErrorClass(`${what} needs pairs of a name and a value`);
+      const texts = [];
+      for (const item of pair) texts[texts.length] = textOf(item);
+      list[list.length] = texts;
     }
     return list;
   }
@@ -55,6 +57,11 @@ const pairsOf = (init, what, textOf) => {
   return list;
 };
 
+const checkPairs = (list, what) => {
+  for (let i = 0; i < list.length; i++) if (list[i].length !== 2) throw new TypeErrorClass(`${what} needs pairs of a name and a value`);
+  return list;
+};
+
 // setParams gives an object of URLSearchParams its list, and the record of the URL that it belongs to.
 let setParams, isParams;
 class URLSearchParams {
@@ -66,7 +73,7 @@ class URLSearchParams {
   }
 
   constructor(init = "") {
-    if (isObject(init) || typeof init === "function") this.#list = pairsOf(init, "URLSearchParams", usv);
+    if (isObject(init) || typeof init === "function") this.#list = checkPairs(pairsOf(init, "URLSearchParams", usv), "URLSearchParams");
     else {
       const text = usv(init);
       this.#list = parseForm(text[0] === "?" ? textSlice(text, 1) : text);

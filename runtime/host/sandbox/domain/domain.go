@@ -25,17 +25,21 @@ func ToASCII(name string) (string, bool) {
 		return "", false
 	}
 	name = strings.Map(since15, name)
-	if hasEmptyPunycode(name) {
+	if hasFalsePunycode(name) {
 		return "", false
 	}
 	out, err := profile.ToASCII(name)
 	return out, err == nil
 }
 
-// hasEmptyPunycode tells whether a label is xn-- and nothing more, which idna takes for an empty label.
-func hasEmptyPunycode(name string) bool {
+// hasFalsePunycode tells whether a label is xn-- and nothing more, which idna takes for an empty label, or xn-- and letters that
+// are not of ASCII, which idna decodes all the same.
+func hasFalsePunycode(name string) bool {
 	labels := strings.FieldsFunc(norm.NFKC.String(strings.ToLower(name)), func(r rune) bool { return r == '.' || r == '。' })
-	return slices.Contains(labels, "xn--")
+	return slices.ContainsFunc(labels, func(label string) bool {
+		rest, is := strings.CutPrefix(label, "xn--")
+		return is && (rest == "" || strings.ContainsFunc(rest, func(r rune) bool { return r >= 0x80 }))
+	})
 }
 
 // since15 maps what Unicode 15.1 and 16 map otherwise than 15, whose tables idna has until Go 1.27. Later tables agree.
