@@ -12,6 +12,7 @@ const guest = {
   // start makes the gadget. It returns "", or what its constructor threw.
   start(json) {
     const { id, bindings } = parseJSON(json);
+    beginClock();
     const main = new Remote(0);
     imports.set(0, main);
     const root = new StubHandler(main, null, true);

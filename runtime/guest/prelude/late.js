@@ -2,7 +2,6 @@
 // their functions would, and are evaluated when one of their names is first used. By then a gadget may have replaced
 // any builtin: what they need of the language is in lateKit.
 const evaluateText = eval;
-const performance_ = { self: performance, now: performance.now };
 const tagSymbol = Symbol.toStringTag;
 const tag = (Class, name) => defineProperty(Class.prototype, tagSymbol, { value: name, configurable: true });
 
@@ -12,7 +11,7 @@ const lateKit = {
   codeAt, fromCodePoint, lowerCase, bytesSlice, textSlice: sliceOf,
   upperCase: uncurry(String.prototype.toUpperCase), normalize: uncurry(String.prototype.normalize), includes: uncurry(String.prototype.includes),
   indexOfText: uncurry(String.prototype.indexOf), wellFormed: uncurry(String.prototype.toWellFormed),
-  numberText: Number.prototype.toString, sortList: uncurry(Array.prototype.sort), floor: Math.floor, parseJSON, stringify, join, setEach, setBytes: uncurry(TypedArrayPrototype.set), laterVersion: later, epochNow: now, performanceNow: () => apply(performance_.now, performance_.self, []),
+  numberText: Number.prototype.toString, sortList: uncurry(Array.prototype.sort), floor: Math.floor, parseJSON, stringify, join, setEach, setBytes: uncurry(TypedArrayPrototype.set), laterVersion: later, epochNow: now, performanceNow,
   hostRandom, hostDigest, hostHMAC, hostSeal, hostOpen, hostEqual, hostDomain, toBase64, fromBase64,
   Uint8, viewBuffer, bytesOf, isBufferSource, encodeUTF8, isPair, Cloner, Uncloner, bufferBytes, bufferDetached, bufferTransfer, TextDecoder, encodingOf, OwnMap, OwnSet, OwnWeakMap, regExpExec: RegExpPrototype.exec, ArrayBufferPrototype, containerNames,
   TypeErrorClass, RangeErrorClass, DOMExceptionClass, PromiseClass, promiseThen, PromisePrototype, textOf, logFailure, addTimer,

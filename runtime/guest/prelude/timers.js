@@ -2,6 +2,25 @@
 const timers = new OwnMap(); // id -> {at, every, callback, args, section}
 let timerCount = 0, wakeAt = -1;
 
+// performance: milliseconds since the start of the instance, on a clock that never goes back. What the engine counts from is in the
+// image that the instance was made from.
+const enginePerformance = performance, engineNow = performance.now;
+let clockBase = -1, clockOrigin = 0;
+const beginClock = () => {
+  if (clockBase >= 0) return;
+  clockBase = apply(engineNow, enginePerformance, []);
+  clockOrigin = now();
+};
+const performanceNow = () => {
+  beginClock();
+  return apply(engineNow, enginePerformance, []) - clockBase;
+};
+const performanceObject = {
+  get timeOrigin() { beginClock(); return clockOrigin; },
+  now: performanceNow,
+  toJSON: () => ({ timeOrigin: performanceObject.timeOrigin }),
+};
+
 const addTimer = (callback, ms, args, repeat) => {
   if (typeof callback !== "function") throw new TypeErrorClass("the callback of a timer must be a function");
   ms = +ms;

@@ -24,6 +24,7 @@ const hexDigits = "0123456789abcdef";
 const engineMicrotask = queueMicrotask;
 const globals = {
   console: consoleObject,
+  performance: performanceObject,
   setTimeout: (callback, ms, ...args) => addTimer(callback, ms, args, false),
   setInterval: (callback, ms, ...args) => addTimer(callback, ms, args, true),
   clearTimeout: clearTimer,
@@ -47,4 +48,4 @@ const globals = {
 };
 for (const name of objectKeys(globals)) hide(globalThis, name, globals[name]);
 hide(globalThis, "self", globalThis);
-for (const [object, name] of [[globals.crypto, "Crypto"], [consoleObject, "console"], [performance, "Performance"]]) defineProperty(object, Symbol.toStringTag, { value: name, configurable: true });
+for (const [object, name] of [[globals.crypto, "Crypto"], [consoleObject, "console"], [performanceObject, "Performance"]]) defineProperty(object, Symbol.toStringTag, { value: name, configurable: true });

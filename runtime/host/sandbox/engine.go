@@ -358,10 +358,17 @@ func hostModules(ctx context.Context, r wazero.Runtime) error {
 // badDescriptor: the guest has no files (WASI's EBADF).
 func badDescriptor(_ *vm, st []uint64) { st[0] = 8 }
 
-// clock gives the time, which no image may hold; while the engine is initialised it gives the seed, which the engine takes from it.
+// clockStart is where the clock that never goes back begins.
+var clockStart = time.Now()
+
+// clock gives the time, which no image may hold, or WASI's monotonic one; while the engine is initialised it gives the seed, which
+// the engine takes from it.
 func (v *vm) clock(st []uint64) {
 	v.touched = true
 	now := time.Now().UnixNano()
+	if uint32(st[0]) == 1 {
+		now = clockStart.UnixNano() + int64(time.Since(clockStart))
+	}
 	if v.seed != 0 {
 		now = int64(v.seed) * 1000
 	}
