@@ -26,7 +26,7 @@ func TestEngineIsPinned(t *testing.T) {
 // quickjs-wasi, which are found in the frontend's node_modules or the folder named by TOOLSHED_NODE_MODULES.
 func TestPrelude(t *testing.T) {
 	environment := nodeEnvironment(t)
-	for _, script := range []string{"rpc", "random", "lifetimes", "storage", "storage_clone", "web", "url", "events", "streams", "fetch", "wire", "lifecycle", "hostile", "cost"} {
+	for _, script := range []string{"rpc", "random", "lifetimes", "storage", "storage_clone", "web", "console", "url", "events", "streams", "fetch", "wire", "lifecycle", "hostile", "cost"} {
 		t.Run(script, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 			defer cancel()

@@ -9,6 +9,31 @@ const logLine = (level, args) => {
   hostLog(level, consoleIndent === "" ? text : consoleIndent + text.replaceAll("\n", "\n" + consoleIndent));
 };
 
+// tableText shows rows as lines of a table, at most maxShown of them: a column for each property, and one for rows that are no
+// objects. columns, if not null, says which properties.
+const tableText = (rows, columns) => {
+  const map = inherits(rows, MapPrototype), entries = [], names = [], lines = [];
+  if (map) apply(mapEach, rows, [(value, key) => entries.push([inspect(key, 1, []), value])]);
+  else if (inherits(rows, SetPrototype)) apply(setEach, rows, [(value) => entries.push([`${entries.length}`, value])]);
+  else for (const key of objectKeys(rows)) entries.push([key, rows[key]]);
+  let values = false;
+  for (const [, row] of entries.slice(0, maxShown)) {
+    if (!isObject(row)) values = true;
+    else for (const name of columns ?? objectKeys(row)) if (!names.includes(name) && names.length < maxShown) names.push(name);
+  }
+  lines.push(["(index)", ...names.map(textOf), ...(values ? ["Values"] : [])]);
+  for (const [key, row] of entries.slice(0, maxShown)) {
+    const cells = names.map((name) => (isObject(row) && hasOwn(row, name) ? inspect(row[name], maxDepth - 1, []) : ""));
+    lines.push([key, ...cells, ...(values ? [isObject(row) ? "" : inspect(row, maxDepth - 1, [])] : [])]);
+  }
+  const widths = lines[0].map((_, k) => Math.max(...lines.map((line) => line[k].length)));
+  const rule = (left, middle, right) => left + widths.map((n) => "─".repeat(n + 2)).join(middle) + right;
+  const text = lines.map((line) => `│ ${line.map((cell, k) => cell.padEnd(widths[k])).join(" │ ")} │`);
+  text.splice(1, 0, rule("├", "┼", "┤"));
+  if (entries.length > maxShown) text.push(`… ${entries.length - maxShown} more`);
+  return [rule("┌", "┬", "┐"), ...text, rule("└", "┴", "┘")].join("\n");
+};
+
 const consoleObject = {
   debug(...args) { logLine("debug", args); },
   log(...args) { logLine("log", args); },
@@ -17,7 +42,11 @@ const consoleObject = {
   error(...args) { logLine("error", args); },
   trace(...args) { logLine("debug", [...args, "\n" + new ErrorClass().stack]); },
   dir(value) { logLine("log", [value]); },
-  table(value) { logLine("log", [value]); },
+  table(value, columns) {
+    let shown = value;
+    if (isObject(value)) try { shown = tableText(value, isArray(columns) ? columns : null); } catch {} // what throws when it is looked at
+    logLine("log", [shown]);
+  },
   assert(condition, ...args) { if (!condition) logLine("error", ["Assertion failed" + (args.length > 0 ? ":" : ""), ...args]); },
   group(...args) { if (args.length > 0) logLine("log", args); consoleIndent += "  "; },
   groupCollapsed(...args) { consoleObject.group(...args); },
@@ -27,9 +56,16 @@ const consoleObject = {
     consoleCounts.set(label, n);
     logLine("info", [`${label}: ${n}`]);
   },
-  countReset(label = "default") { consoleCounts.delete(label); },
-  time(label = "default") { consoleTimers.set(label, now()); },
-  timeLog(label = "default", ...args) { logLine("info", [`${label}: ${now() - (consoleTimers.get(label) ?? now())} ms`, ...args]); },
+  countReset(label = "default") { if (!consoleCounts.delete(label)) logLine("warn", [`there is no count ${textOf(label)}`]); },
+  time(label = "default") {
+    if (consoleTimers.has(label)) return logLine("warn", [`the timer ${textOf(label)} runs already`]);
+    consoleTimers.set(label, performanceNow());
+  },
+  timeLog(label = "default", ...args) {
+    const from = consoleTimers.get(label);
+    if (from === undefined) logLine("warn", [`there is no timer ${textOf(label)}`]);
+    else logLine("info", [`${textOf(label)}: ${+(performanceNow() - from).toFixed(3)} ms`, ...args]);
+  },
   timeEnd(label = "default") { consoleObject.timeLog(label); consoleTimers.delete(label); },
 };
 
