@@ -287,28 +287,7 @@ func findRandom(v *vm) (uint32, error) {
 	}
 	v.free(x)
 	after, _ := v.mem.Read(v.ptrs.context, window)
-	found := uint32(0)
-	for off := uint32(0); off+8 <= window; off += 8 {
-		a, b := binary.LittleEndian.Uint64(was[off:]), binary.LittleEndian.Uint64(after[off:])
-		if b != a && b == xorshift(a) {
-			if found != 0 {
-				return 0, errors.New("the engine's random state is ambiguous")
-			}
-			found = off
-		}
-	}
-	if found == 0 {
-		return 0, errors.New("the engine's random state was not found")
-	}
-	return found, nil
-}
-
-// xorshift is one step of the state behind Math.random (xorshift64*).
-func xorshift(x uint64) uint64 {
-	x ^= x >> 12
-	x ^= x << 25
-	x ^= x >> 27
-	return x
+	return image.FindRandom(was, after)
 }
 
 // hostModules gives the runtime everything that the engine imports.

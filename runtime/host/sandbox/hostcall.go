@@ -33,26 +33,10 @@ type hostSide interface {
 	fail(text string) error
 }
 
-// noHost is for a VM that becomes an image: nothing outside may be touched.
-type noHost struct{}
+// noHost is for a VM that becomes an image: nothing outside may be touched, and hostCall refuses to.
+type noHost struct{ hostSide }
 
-var errNoHost = errors.New("the prelude touched the host")
-
-func (noHost) send(string) error                                 { return errNoHost }
-func (noHost) get(string) (string, bool, error)                  { return "", false, errNoHost }
-func (noHost) list(storage.ListOptions) ([]storage.Entry, error) { return nil, errNoHost }
-func (noHost) put(string, string) error                          { return errNoHost }
-func (noHost) remove(string) (bool, error)                       { return false, errNoHost }
-func (noHost) clear() error                                      { return errNoHost }
-func (noHost) alarm() (int64, error)                             { return 0, errNoHost }
-func (noHost) setAlarm(int64) error                              { return errNoHost }
-func (noHost) begin(bool) (int, error)                           { return 0, errNoHost }
-func (noHost) commit(int) error                                  { return errNoHost }
-func (noHost) rollback(int) error                                { return errNoHost }
-func (noHost) unwound()                                          {}
-func (noHost) log(string, string) error                          { return errNoHost }
-func (noHost) wake(float64) error                                { return errNoHost }
-func (noHost) fail(string) error                                 { return errNoHost }
+func (noHost) unwound() {}
 
 // hostFunctions are the functions of __host.
 var hostFunctions = map[string]func(v *vm, a args) (uint32, error){
@@ -225,6 +209,10 @@ func (v *vm) hostCall(st []uint64) {
 		for k := range a.handles {
 			a.handles[k] = uint32(b[4*k]) | uint32(b[4*k+1])<<8 | uint32(b[4*k+2])<<16 | uint32(b[4*k+3])<<24
 		}
+	}
+	if _, none := v.host.(noHost); none {
+		st[0] = uint64(v.throw("the prelude touched the host"))
+		return
 	}
 	if f == nil {
 		st[0] = uint64(v.throw("there is no such host function"))
