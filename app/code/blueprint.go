@@ -19,7 +19,7 @@ var ErrNoBlueprint = errors.New("there is no such blueprint")
 var bundled embed.FS
 
 // shelf is the order in which blueprints are offered.
-var shelf = []string{"board"}
+var shelf = []string{"board", "notes"}
 
 // Blueprint is a gadget's code without data, ready to be made into a gadget.
 type Blueprint struct {

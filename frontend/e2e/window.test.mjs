@@ -26,7 +26,7 @@ const lanesAre = (gadget, want) => until(JSON.stringify(want), async () => {
 test("a Board in the window: two views, a drag, a kill, and everything is there", async () => {
   await desktop.openWindow();
   await desktop.painted();
-  await desktop.click(770, 265); // the blueprint's card
+  await desktop.click(424, 265); // the first blueprint's card
   const gadget = await until("the new Board", async () => (await desktop.json("list")).workspaces[0]?.gadgets[0]?.id);
   await until("an open view", async () => (await desktop.json("list")).workspaces[0].gadgets[0].views === 1);
   await lanesAre(gadget, { "To do": [], Doing: [], Done: [] });
