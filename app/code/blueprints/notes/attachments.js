@@ -7,7 +7,7 @@ export const largest = 10 * 1024 * 1024;
 /** Sends a file for a note; told(share) hears how much of it is sent, from 0 to 1. Returns { id, name, type, size, parts }. */
 export async function upload(note, file, told) {
   const name = file.name || "pasted";
-  if (file.size > largest) throw new Error(`“${name}” has ${sizeOf(file.size)}, and an attachment has at most 10 MB. Make it smaller, or split it.`);
+  if (file.size > largest) throw new Error(`“${name}” has ${sizeOf(file.size)}. An attachment has at most 10 MB: make it smaller, or split it.`);
   const { id, part } = await gadget.attach(note, name, file.type, file.size);
   let parts = 0;
   for (let at = 0; at < file.size; at += part, parts += 1) {
@@ -19,7 +19,7 @@ export async function upload(note, file, told) {
 
 /** The Markdown that shows an attachment. */
 export function markdownFor({ id, name, type }) {
-  const label = name.replace(/[[\]()\\\n]/g, " ").trim() || "file";
+  const label = name.replace(/[[\]()\\`*_~<>]|\p{Cc}|\p{Bidi_Control}/gu, " ").replace(/\s+/g, " ").trim() || "file";
   return `${type.startsWith("image/") ? "!" : ""}[${label}](attachment:${id})`;
 }
 
@@ -46,7 +46,7 @@ export class Attachments {
     return this.#files.has(id);
   }
 
-  /** The node for an attachment: an image, or a chip that saves the file. */
+  /** The node for an attachment: a picture that can be enlarged, or a chip that saves the file. */
   node(id, label, asImage) {
     const file = this.#files.get(id);
     if (!file) return html("span", { className: "chip missing" }, icon("file"), `${label || "Attachment"} is missing`);
@@ -54,26 +54,46 @@ export class Attachments {
   }
 
   #image(file, label) {
-    const image = html("img", { alt: label || file.name, className: "picture" });
+    const image = html("img", { alt: label || file.name });
+    const frame = html("button", { type: "button", className: "picture", title: `${file.name}, ${sizeOf(file.size)}` }, image);
+    frame.addEventListener("click", () => image.src && this.#enlarge(file, image.src));
     const known = this.#addresses.get(file.id);
     if (known) image.src = known;
     else {
-      image.classList.add("coming");
+      frame.classList.add("coming");
       this.#address(file).then(
         (address) => {
           image.src = address;
-          image.classList.remove("coming");
+          frame.classList.remove("coming");
         },
-        (error) => image.replaceWith(html("span", { className: "chip missing" }, icon("file"), `${file.name}: ${error.message}`)),
+        (error) => frame.replaceWith(html("span", { className: "chip missing" }, icon("file"), `${file.name}: ${error.message}`)),
       );
     }
-    image.addEventListener("error", () => image.replaceWith(this.#chip(file, label)));
-    return image;
+    image.addEventListener("error", () => frame.replaceWith(this.#chip(file, label)));
+    return frame;
+  }
+
+  /** Shows a picture as large as there is room, with a button that saves it. */
+  #enlarge(file, address) {
+    const save = html("button", { type: "button", className: "primary", textContent: "Save" });
+    const close = html("button", { type: "button", textContent: "Close" });
+    const dialog = html("dialog", { className: "large", ariaLabel: file.name }, html("img", { src: address, alt: file.name }), html("footer", {}, html("span", { textContent: file.name }), html("small", { textContent: sizeOf(file.size) }), close, save));
+    save.addEventListener("click", () => this.#save(file));
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("pointerdown", (event) => event.target === dialog && dialog.close());
+    dialog.addEventListener("keydown", (event) => event.key === "Escape" && event.stopPropagation());
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
+  #save(file) {
+    return this.#blob(file).then((blob) => download(file.name, blob), (error) => toast(error.message));
   }
 
   #chip(file, label) {
     const chip = html("button", { type: "button", className: "chip", title: `Save ${file.name}` }, icon("file"), html("span", { textContent: label || file.name }), html("small", { textContent: sizeOf(file.size) }));
-    chip.addEventListener("click", () => this.#blob(file).then((blob) => download(file.name, blob), (error) => toast(error.message)));
+    chip.addEventListener("click", () => this.#save(file));
     return chip;
   }
 

@@ -37,25 +37,26 @@ const list = new List({
   empty: (id) => attempt(gadget.empty(id)),
   restore: (id) => attempt(gadget.restore(id)),
 });
-const start = html("section", { className: "start", ariaLabel: "Notes" }, html("p", { className: "waiting", textContent: "Opening the notes…" }));
+const start = html("div", { className: "start" }, html("p", { className: "waiting", textContent: "Opening the notes…" }));
 document.body.append(list.node, editor.node, start);
 document.body.dataset.show = "list";
 
 // ---- What a person does ----
 
+/** Opens a new note, or the one that is open if nothing was written in it. */
 async function add() {
-  await attempt(
+  if (editor.blank && state.open) return editor.focus();
+  return attempt(
     (async () => {
       if (state.trash || state.query) searchTag("");
-      await editor.open(await gadget.add());
-      editor.focus();
+      if (await editor.open(await gadget.add())) editor.focus();
     })(),
   );
 }
 
 async function open(id) {
   if (id === state.open && document.body.dataset.show === "note") return editor.focus();
-  if (await attempt(editor.open(id))) editor.focus();
+  if (await attempt(editor.open(id, state.hits ? state.query : ""))) editor.focus();
   return undefined;
 }
 
@@ -89,6 +90,7 @@ async function search(query) {
   const mine = (asked += 1);
   if (!query.trim()) {
     state.hits = undefined;
+    editor.page.mark("");
     draw();
     return;
   }
@@ -139,8 +141,9 @@ async function watch() {
 
 function told() {
   const note = state.notes.get(editor.id);
-  if (editor.id && !note) closeEditor();
-  else if (note?.deleted && !state.trash && note.id === state.open) closeEditor();
+  // What is typed and not saved yet outlives the note: the server makes a copy, or this view a new one.
+  if (editor.id && !note) editor.dirty ? attempt(editor.rescue()) : closeEditor();
+  else if (note?.deleted && !state.trash && note.id === state.open && !editor.dirty) closeEditor();
   else if (note) editor.heard(note);
   if (state.query.trim()) search(state.query);
   draw();
@@ -161,11 +164,39 @@ function draw() {
   button.addEventListener("click", add);
   start.replaceChildren(
     html("h1", { textContent: first ? "A place for notes" : "No note is open" }),
-    html("p", { textContent: first ? "Markdown, as you type. The first line is the title, #tags sort themselves, and pictures and files can be pasted or dropped in." : "Choose one from the list, or begin another." }),
+    html("p", { textContent: first ? "Write in Markdown; the first line is the title. Paste or drop pictures and files, and sort with #tags." : "Choose one from the list, or begin another." }),
     button,
-    html("p", { className: "keys" }, html("kbd", { textContent: "N" }), " new ", html("kbd", { textContent: "/" }), " search ", html("kbd", { textContent: "↑" }), html("kbd", { textContent: "↓" }), " move ", html("kbd", { textContent: "Esc" }), " back to the list"),
+    html("p", { className: "keys" }, key("new", "N"), key("search", "/"), key("move", "↑", "↓"), key("back to the list", "Esc")),
   );
 }
+
+function key(what, ...names) {
+  return html("span", {}, ...names.map((name) => html("kbd", { textContent: name })), what);
+}
+
+// ---- Files ----
+
+/** Attaches files to the open note, or to a new one. */
+async function take(event, data) {
+  const files = [...(data?.files ?? [])];
+  if (files.length === 0) return;
+  event.preventDefault();
+  if (!state.open) await add();
+  await editor.attach(files);
+}
+
+// A file that is dropped where nobody takes it would be opened in place of this page.
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  document.body.classList.toggle("dropping", event.dataTransfer.types.includes("Files"));
+});
+document.addEventListener("dragleave", (event) => event.relatedTarget ?? document.body.classList.remove("dropping"));
+document.addEventListener("drop", (event) => {
+  document.body.classList.remove("dropping");
+  if (event.dataTransfer.files.length > 0) take(event, event.dataTransfer);
+  else if (!event.target.closest("textarea, input")) event.preventDefault();
+});
+document.addEventListener("paste", (event) => take(event, event.clipboardData));
 
 // ---- Keyboard ----
 
@@ -186,5 +217,7 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+
+setInterval(() => document.hidden || draw(), 60_000); // what is “now” becomes “1 min”
 
 await watch();

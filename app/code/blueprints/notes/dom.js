@@ -66,10 +66,10 @@ export function ago(time, now = Date.now()) {
 export function sizeOf(bytes) {
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
-  return `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
+  return `${Math.ceil((10 * bytes) / (1024 * 1024)) / 10} MB`; // up, so that what passes a limit never seems to be at it
 }
 
-/** Offers bytes or text to be kept as a file. */
+/** Offers a file to be saved: the shell asks the person. */
 export function download(name, blob) {
   const address = URL.createObjectURL(blob);
   html("a", { href: address, download: name }).click();

@@ -1,12 +1,14 @@
-// The open note: writing it, drawing it, saving it by itself, and taking in what others write meanwhile.
+// The open note: writing it, saving it by itself, and taking in what others write meanwhile.
 
-import { download, html, toast, tool } from "./dom.js";
+import { ago, download, html, toast, tool } from "./dom.js";
 import { Attachments, markdownFor, upload } from "./attachments.js";
-import { render } from "./markdown.js";
+import { Page } from "./page.js";
 import { attachmentsIn, merge, tick } from "./text.js";
+import { continueList, indent, replaceText, typeBelow, wrap } from "./writing.js";
 
 const pause = 500; // milliseconds without a key before a note is saved
-const views = { write: "Write", both: "Both", read: "Read" };
+const narrow = 640; // pixels, below which text and page do not stand side by side
+const modes = { write: "Write", both: "Both", read: "Read" };
 
 export class Editor {
   #note; // what the server last said of it
@@ -16,88 +18,131 @@ export class Editor {
   #stale = false; // the server has something newer
   #retry = 1_000;
   #attachments = new Attachments();
+  #wide = "both"; // how a note is shown where there is room
+  #slim = "read"; // and where there is none
   #on;
 
   /** on: { back(), removed(note), opened(id), tag(tag), pin(id, pinned), restore(id) } */
   constructor(on) {
     this.#on = on;
     this.status = html("span", { className: "status", role: "status" });
-    this.area = html("textarea", { className: "write", spellcheck: true, ariaLabel: "Note, in Markdown", placeholder: "The first line is the title.\n\nMarkdown works: # heading, - list, - [ ] task, **bold**, `code`, #tag.\nPaste or drop a picture or a file." });
-    this.page = html("article", { className: "prose", ariaLabel: "Note, as it reads", tabIndex: 0 });
-    this.node = html("section", { className: "pane", ariaLabel: "Note", hidden: true }, this.#bar(), html("div", { className: "sides" }, this.area, this.page));
-    this.#mode("both");
+    this.progress = html("progress", { max: 1, value: 0, hidden: true, ariaLabel: "Attaching" });
+    this.area = html("textarea", { className: "write", spellcheck: true, ariaLabel: "Note, in Markdown", placeholder: "Title\n\nWrite in Markdown: # heading, - list, - [ ] task, **bold**, `code`, #tag.\nPaste or drop a picture or a file." });
+    this.page = new Page({ attachment: (...args) => this.#attachments.node(...args), tag: on.tag, tick: (line) => this.#tick(line) });
+    this.node = html("div", { className: "pane", role: "group", ariaLabel: "Note", hidden: true }, this.#bar(), html("div", { className: "sides" }, this.area, this.page.node));
     this.#listen();
+    new ResizeObserver(() => this.#dress()).observe(this.node);
   }
 
   get id() {
     return this.#note?.id;
   }
 
+  /** Whether something stands here that the server does not know. */
+  get dirty() {
+    return this.id !== undefined && this.area.value !== this.#base;
+  }
+
+  get blank() {
+    return this.id !== undefined && this.area.value.trim() === "" && !this.dirty;
+  }
+
   #bar() {
     const pick = html("input", { type: "file", multiple: true, hidden: true, ariaLabel: "Files to attach" });
     pick.addEventListener("change", () => {
-      this.#attach([...pick.files]);
+      this.attach([...pick.files]);
       pick.value = "";
     });
     this.modes = html("div", { className: "modes", role: "group", ariaLabel: "Show" });
-    for (const [mode, label] of Object.entries(views)) {
+    for (const [mode, label] of Object.entries(modes)) {
       const button = html("button", { type: "button", textContent: label, value: mode });
-      button.addEventListener("click", () => this.#mode(mode));
+      button.addEventListener("click", () => this.#show(mode));
       this.modes.append(button);
     }
     this.pin = tool("pin", "Pin", () => this.#on.pin(this.id, !this.#note.pinned));
     const back = tool("back", "All notes", () => this.#on.back());
     back.classList.add("back");
-    this.write = html("span", { className: "tools" }, this.pin, tool("clip", "Attach files", () => pick.click()), pick, tool("save", "Export as Markdown", () => this.#export()), tool("bin", "Delete", () => this.#on.removed(this.#note)));
+    this.write = html("span", { className: "tools" }, this.pin, tool("clip", "Attach files", () => pick.click()), pick, tool("save", "Save as a Markdown file", () => this.#export()), tool("bin", "Delete", () => this.#on.removed(this.#note)));
     const restore = html("button", { type: "button", className: "primary", textContent: "Restore" });
     restore.addEventListener("click", () => this.#on.restore(this.id));
     this.gone = html("span", { className: "tools" }, html("span", { className: "muted", textContent: "In the trash" }), restore);
-    return html("div", { className: "bar" }, back, this.modes, this.status, this.write, this.gone);
-  }
-
-  #mode(mode) {
-    this.node.dataset.mode = mode;
-    for (const button of this.modes.children) button.ariaPressed = String(button.value === mode);
+    return html("div", { className: "bar" }, back, this.modes, this.status, this.write, this.gone, this.progress);
   }
 
   #listen() {
     this.area.addEventListener("input", () => this.#edited());
     this.area.addEventListener("keydown", (event) => this.#key(event));
-    this.area.addEventListener("paste", (event) => this.#take(event, event.clipboardData));
-    this.node.addEventListener("dragover", (event) => {
-      if (!event.dataTransfer.types.includes("Files")) return;
+    this.area.addEventListener("scroll", () => this.#follow());
+    this.node.addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() !== "e" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
       event.preventDefault();
-      this.node.classList.add("dropping");
+      this.#show(this.mode === "read" ? "write" : "read");
+      this.focus();
     });
-    for (const name of ["dragleave", "drop", "dragend"]) this.node.addEventListener(name, () => this.node.classList.remove("dropping"));
-    this.node.addEventListener("drop", (event) => this.#take(event, event.dataTransfer));
     addEventListener("pagehide", () => this.flush());
   }
 
-  #take(event, data) {
-    const files = [...(data?.files ?? [])];
-    if (files.length === 0) return;
-    event.preventDefault();
-    this.#attach(files);
+  // ---- How it is shown ----
+
+  get #isNarrow() {
+    return this.node.clientWidth < narrow;
+  }
+
+  get mode() {
+    return this.#isNarrow ? this.#slim : this.#wide;
+  }
+
+  #show(mode) {
+    if (this.#isNarrow) this.#slim = mode;
+    else this.#wide = mode;
+    this.#dress();
+  }
+
+  #dress() {
+    this.node.dataset.mode = this.mode;
+    for (const button of this.modes.children) {
+      button.ariaPressed = String(button.value === this.mode);
+      button.hidden = this.#isNarrow && button.value === "both";
+    }
+  }
+
+  /** Scrolls the page along with the text beside it. */
+  #follow() {
+    if (this.mode !== "both") return;
+    const { scrollTop, scrollHeight, clientHeight } = this.area;
+    const page = this.page.node;
+    if (scrollHeight > clientHeight) page.scrollTop = (scrollTop / (scrollHeight - clientHeight)) * (page.scrollHeight - page.clientHeight);
+  }
+
+  focus() {
+    (this.mode === "read" ? this.page.node : this.area).focus({ preventScroll: true });
   }
 
   // ---- Opening ----
 
-  /** Shows a note. What was typed into the one before is saved first. Throws if the note cannot be read. */
-  async open(id) {
+  /**
+   * Shows a note, with the words of a query marked. What was typed into the one before is saved first; returns false if
+   * that could not be done. Throws if the note cannot be read.
+   */
+  async open(id, query = "") {
     if (!(await this.flush())) return false;
     const note = await gadget.read(id);
-    this.#show(note);
+    if (this.blank && this.id !== id) gadget.discard(this.id).catch(() => {}); // nothing is lost if it stays
+    this.#take(note);
+    this.#slim = note.text.trim() ? "read" : "write";
+    this.#dress();
     this.area.value = note.text;
-    this.area.scrollTop = this.page.scrollTop = 0;
     this.area.setSelectionRange(note.text.length, note.text.length);
-    this.#draw();
-    this.#say("");
+    this.page.show(note.text);
+    this.page.draw();
+    this.area.scrollTop = this.page.node.scrollTop = 0;
+    this.page.mark(query, true);
+    this.#say(note.text ? `Edited ${ago(note.changed)}` : "");
     this.#on.opened(id);
     return true;
   }
 
-  #show(note) {
+  #take(note) {
     if (note.id !== this.id) this.#attachments.reset(note.files);
     else this.#attachments.know(note.files);
     this.#note = note;
@@ -111,10 +156,10 @@ export class Editor {
     this.pin.ariaPressed = String(this.#note.pinned);
     this.gone.hidden = !this.#note.deleted;
     this.write.hidden = !!this.#note.deleted;
-    this.area.readOnly = !!this.#note.deleted;
+    this.area.readOnly = !!this.#note.deleted && !this.dirty; // whoever is writing is not cut off: see rescue and #moveTo
   }
 
-  /** Closes the note without saving: it is gone. */
+  /** Closes the note without saving. */
   close() {
     clearTimeout(this.#timer);
     this.#note = undefined;
@@ -122,15 +167,11 @@ export class Editor {
     this.node.hidden = true;
   }
 
-  focus() {
-    (this.node.dataset.mode === "read" ? this.page : this.area).focus();
-  }
-
   // ---- Saving ----
 
   #edited() {
-    this.#draw();
-    this.#say(this.area.value === this.#base ? "" : "Editing…");
+    this.page.show(this.area.value);
+    this.#say(this.dirty ? "Editing…" : "Saved", this.dirty ? "" : "good");
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.flush(), pause);
   }
@@ -138,13 +179,13 @@ export class Editor {
   /** Saves what is not saved yet. Returns whether everything is saved. */
   async flush() {
     clearTimeout(this.#timer);
-    if (this.#saving) await this.#saving;
-    if (!this.id || this.area.value === this.#base) return true;
+    while (this.#saving) await this.#saving;
+    if (!this.dirty) return true;
     this.#saving = this.#save();
     const saved = await this.#saving;
     this.#saving = undefined;
     if (this.#stale) await this.pull();
-    if (saved && this.id && this.area.value !== this.#base) this.#edited(); // typed, or merged, meanwhile
+    if (saved && this.dirty) this.#edited(); // typed, or merged, meanwhile
     return saved;
   }
 
@@ -157,7 +198,7 @@ export class Editor {
       if (result.outcome === "copied") await this.#moveTo(result.copy, text);
       else this.#agree(text, result);
       this.#retry = 1_000;
-      this.#say("Saved", "good");
+      this.#say(result.outcome === "merged" ? "Saved, with what others wrote" : "Saved", "good");
       if ([...attachmentsIn(this.area.value)].some((file) => !this.#attachments.has(file))) this.#stale = true;
       return true;
     } catch (error) {
@@ -176,15 +217,26 @@ export class Editor {
     this.#note.revision = revision;
   }
 
-  /** Someone changed the same lines: this text is a note of its own now, and the writing goes on there. */
+  /** Someone changed the same words, or deleted the note: this text is a note of its own now, and the writing goes on there. */
   async #moveTo(copy, sent) {
     const other = this.id;
+    const gone = this.#note.deleted;
     const note = await gadget.read(copy);
     const now = merge(sent, this.area.value, note.text) ?? this.area.value;
-    this.#show(note);
+    this.#take(note);
     this.#set(now);
     this.#on.opened(copy);
-    toast("The same lines were changed elsewhere. Your text is kept as a conflict copy.", "Show the other", () => this.open(other));
+    if (gone) toast("The note was deleted while you wrote. Your text is kept in this one.");
+    else toast("The same words were changed elsewhere. Your text is kept in this conflict copy.", "Show the other", () => this.open(other).catch((error) => toast(error.message)));
+  }
+
+  /** The note is deleted for good, and something here is not saved: makes a new note of it. */
+  async rescue() {
+    const text = this.area.value;
+    this.close();
+    const id = await gadget.add(text);
+    toast("The note was deleted while you wrote. Your text is kept in this one.");
+    return this.open(id);
   }
 
   /** Hears what the server said of the open note. */
@@ -208,16 +260,18 @@ export class Editor {
       return; // it is gone, or the gadget is: a change or a new watch says which
     }
     if (this.#saving) this.#stale = true;
-    if (this.#saving || id !== this.id) return;
+    if (this.#saving || id !== this.id || note.revision < this.#note.revision) return;
     const now = merge(this.#base, this.area.value, note.text);
+    const news = note.text !== this.#base;
     this.#attachments.know(note.files);
     this.#state({ ...note });
     if (now !== undefined) {
       this.#base = note.text;
       this.#set(now);
     }
-    this.#draw();
-    if (this.area.value !== this.#base) this.#edited();
+    this.page.show(this.area.value);
+    if (this.dirty) this.#edited();
+    else if (news) this.#say("Changed elsewhere just now");
   }
 
   #say(text, kind = "") {
@@ -229,85 +283,52 @@ export class Editor {
 
   // ---- Writing ----
 
-  /** Puts a text in place of what stands there; the caret stays with the words it was at. */
   #set(text) {
-    const { value, selectionStart, selectionEnd, scrollTop } = this.area;
-    if (value === text) return;
-    let head = 0;
-    while (head < value.length && value[head] === text[head]) head += 1;
-    let tail = 0;
-    while (tail < value.length - head && tail < text.length - head && value[value.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
-    const moved = (at) => (at <= head ? at : at >= value.length - tail ? at + text.length - value.length : Math.min(at, text.length - tail));
-    this.area.value = text;
-    this.area.setSelectionRange(moved(selectionStart), moved(selectionEnd));
-    this.area.scrollTop = scrollTop;
-    this.#draw();
-  }
-
-  /** Types a text at the caret, in a way that the browser's own undo knows of. */
-  #type(text) {
-    this.area.focus();
-    if (document.execCommand("insertText", false, text)) return;
-    this.area.setRangeText(text, this.area.selectionStart, this.area.selectionEnd, "end");
-    this.#edited();
+    replaceText(this.area, text);
+    this.page.show(text);
   }
 
   #key(event) {
     const mod = (event.ctrlKey || event.metaKey) && !event.altKey;
     if (mod && event.key === "s") this.flush();
-    else if (mod && event.key === "b") this.#wrap("**");
-    else if (mod && event.key === "i") this.#wrap("*");
-    else if (event.key !== "Enter" || mod || event.shiftKey || event.isComposing || !this.#continueList()) return;
+    else if (mod && event.key === "b") wrap(this.area, "**");
+    else if (mod && event.key === "i") wrap(this.area, "*");
+    else if (event.key === "Tab" && !mod && !event.altKey && indent(this.area, event.shiftKey)) this.#edited();
+    else if (event.key === "Enter" && !mod && !event.shiftKey && !event.isComposing && continueList(this.area)) this.#edited();
+    else return;
     event.preventDefault();
   }
 
-  #wrap(mark) {
-    const { selectionStart, selectionEnd, value } = this.area;
-    this.#type(mark + value.slice(selectionStart, selectionEnd) + mark);
-    if (selectionStart === selectionEnd) this.area.setSelectionRange(selectionStart + mark.length, selectionStart + mark.length);
-  }
-
-  /** Enter at the end of a list item begins the next one; in an empty item it ends the list. */
-  #continueList() {
-    const { selectionStart, selectionEnd, value } = this.area;
-    const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
-    const line = value.slice(from, selectionStart);
-    const match = /^(\s*)(?:([-*+])|(\d{1,8})([.)]))(\s+)(\[[ xX]\]\s+)?(.*)$/.exec(line);
-    if (selectionStart !== selectionEnd || !match) return false;
-    const [, indent, bullet, number, point, space, box, text] = match;
-    if (text === "") {
-      this.area.setSelectionRange(from, selectionStart);
-      if (!document.execCommand("delete")) this.area.setRangeText("");
-      this.#edited();
-    } else this.#type(`\n${indent}${bullet ?? Number(number) + 1 + point}${space}${box ? "[ ] " : ""}`);
-    return true;
-  }
-
-  #draw() {
-    const on = { attachment: (...args) => this.#attachments.node(...args), tag: this.#on.tag, tick: this.#note?.deleted ? undefined : (line) => this.#tick(line) };
-    this.page.replaceChildren(this.area.value.trim() ? render(this.area.value, on) : html("p", { className: "muted", textContent: "Nothing is written here yet." }));
-  }
-
   #tick(line) {
+    if (this.#note.deleted) return this.page.draw();
     this.#set(tick(this.area.value, line));
-    this.page.querySelector(`input[data-line="${line}"]`)?.focus();
-    this.#edited();
+    this.page.node.querySelector(`input[data-line="${line}"]`)?.focus();
+    return this.#edited();
   }
 
   // ---- Attachments and export ----
 
-  async #attach(files) {
+  /** Attaches files to the open note, one after the other. */
+  async attach(files) {
     const { id } = this;
     if (!id || this.#note.deleted) return;
     for (const file of files) {
+      const name = file.name || "picture";
       try {
-        const sent = await upload(id, file, (share) => this.#say(`Attaching ${file.name || "picture"}… ${Math.round(100 * share)} %`));
+        const sent = await upload(id, file, (share) => this.#sending(name, share));
         await this.#mention(id, sent);
       } catch (error) {
-        this.#say("Not attached", "bad");
+        this.#say(`“${name}” is not attached`, "bad");
         toast(error.message);
       }
+      this.progress.hidden = true;
     }
+  }
+
+  #sending(name, share) {
+    this.progress.hidden = false;
+    this.progress.value = share;
+    this.#say(`Attaching “${name}”: ${Math.round(100 * share)} %`);
   }
 
   /** Writes an attachment into the note it was attached to, which may not be the open one any more. */
@@ -315,18 +336,14 @@ export class Editor {
     const text = markdownFor(file);
     if (id === this.id) {
       this.#attachments.know([file]);
-      const { value, selectionStart } = this.area;
-      const fresh = selectionStart === 0 || value[selectionStart - 1] === "\n";
-      this.#type(`${fresh ? "" : "\n"}${text}\n`);
-      return;
+      return typeBelow(this.area, text);
     }
     const note = await gadget.read(id);
-    await gadget.edit(id, `${note.text}\n${text}\n`, note.text);
+    return gadget.edit(id, `${note.text}\n\n${text}\n`, note.text);
   }
 
   async #export() {
-    const name = (this.#note.title || "Note").replace(/[\\/:*?"<>|\p{Cc}]+/gu, " ").trim().slice(0, 80) || "Note";
     await this.flush();
-    download(`${name}.md`, new Blob([this.area.value], { type: "text/markdown" }));
+    download(`${this.#note.title || "Note"}.md`, new Blob([this.area.value], { type: "text/markdown" }));
   }
 }

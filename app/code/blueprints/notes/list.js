@@ -2,10 +2,14 @@
 
 import { ago, html, icon } from "./dom.js";
 
+const step = 100; // rows that are drawn at a time
+
 export class List {
   #on;
   #state; // { notes: Map, hits?: [...], all, query, trash, open }
-  #rows = new Map(); // id -> its row, kept so that the focus survives a redraw
+  #rows = new Map(); // id -> { row, drawn }: a row is kept for as long as it says the same
+  #most = step; // rows that are drawn; more are when the list is scrolled to its end
+  #what = ""; // what the list shows
 
   /** on: { query(text), add(), open(id), tag(tag), trash(shown), empty(id?), restore(id) } */
   constructor(on) {
@@ -21,7 +25,9 @@ export class List {
     this.bin = html("button", { type: "button", className: "quiet" });
     this.bin.addEventListener("click", () => on.trash(!this.#state.trash));
     this.purge = this.#twice("Empty trash", "Delete all for good?", () => on.empty());
-    this.node = html("nav", { className: "side", ariaLabel: "Notes" }, html("div", { className: "top" }, this.search, add), this.tags, html("div", { className: "scroll" }, this.items, this.note), html("footer", {}, this.count, this.purge, this.bin));
+    const scroll = html("div", { className: "scroll" }, this.items, this.note);
+    scroll.addEventListener("scroll", () => scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight && this.#more());
+    this.node = html("div", { className: "side", role: "group", ariaLabel: "All notes" }, html("div", { className: "top" }, this.search, add), this.tags, scroll, html("footer", {}, this.count, this.purge, this.bin));
     this.items.addEventListener("keydown", (event) => this.#key(event));
     this.search.addEventListener("keydown", (event) => {
       if (event.key === "ArrowDown") this.items.querySelector("button")?.focus();
@@ -62,9 +68,13 @@ export class List {
     const gone = [...notes.values()].filter((note) => note.deleted);
     const shown = trash ? gone.sort((a, b) => b.deleted - a.deleted) : hits ? hits.map((hit) => notes.get(hit.id)).filter((note) => note && !note.deleted) : sorted(live);
     const marked = new Map((!trash && hits ? hits : []).map((hit) => [hit.id, hit]));
-    const rows = new Map(shown.map((note) => [note.id, this.#row(note, marked.get(note.id))]));
-    this.#rows = rows;
-    this.#replace([...rows.values()]);
+    const what = trash ? "trash" : `notes ${hits ? query : ""}`;
+    if (what !== this.#what) {
+      [this.#what, this.#most] = [what, step];
+      this.items.parentNode.scrollTop = 0;
+    }
+    this.#fill(shown.slice(0, this.#most), marked);
+    this.#left = shown.length - this.#most;
     this.#tags(live, query, trash);
     this.#empty(shown, live);
     const total = !trash && hits ? state.all : shown.length;
@@ -74,20 +84,36 @@ export class List {
     this.purge.hidden = !trash || gone.length === 0;
   }
 
-  /** Puts rows in place of the old ones, and the focus back to the note that had it. */
-  #replace(rows) {
+  #left = 0; // notes below the rows that are drawn
+
+  #more() {
+    if (this.#left <= 0) return;
+    this.#most += step;
+    this.draw(this.#state);
+  }
+
+  /** Draws the rows of notes in their order, touching only what changed, and keeps the focus with its note. */
+  #fill(notes, marked) {
     const focused = document.activeElement?.closest?.(".items li")?.dataset.note;
-    const { scrollTop } = this.items.parentNode;
-    this.items.replaceChildren(...rows);
-    this.items.parentNode.scrollTop = scrollTop;
-    if (focused) this.#rows.get(focused)?.querySelector("button").focus({ preventScroll: true });
+    const rows = new Map();
+    for (const note of notes) {
+      const drawn = JSON.stringify([note, note.id === this.#state.open, ago(note.changed), marked.get(note.id)]);
+      const known = this.#rows.get(note.id);
+      rows.set(note.id, known?.drawn === drawn ? known : { row: this.#row(note, marked.get(note.id)), drawn });
+    }
+    this.#rows = rows;
+    const nodes = [...rows.values()].map(({ row }) => row);
+    const kept = new Set(nodes);
+    for (const row of [...this.items.children]) if (!kept.has(row)) row.remove();
+    nodes.forEach((row, n) => this.items.children[n] !== row && this.items.insertBefore(row, this.items.children[n] ?? null));
+    if (focused && document.activeElement?.closest?.(".items li")?.dataset.note !== focused) this.focus(focused);
   }
 
   #row(note, hit) {
     const title = html("span", { className: "title" }, ...(hit ? pieces(hit.title) : [note.title || "Untitled"]));
     if (!note.title) title.classList.add("muted");
     const head = html("span", { className: "head" }, title, note.pinned ? icon("pin") : "", html("time", { textContent: ago(note.changed) }));
-    const text = html("span", { className: "text" }, ...(hit ? pieces(hit.text) : [note.excerpt || "No more text"]));
+    const text = html("span", { className: "text" }, ...(hit ? pieces(hit.text) : [note.excerpt || (note.title ? "No more text" : "Empty")]));
     const button = html("button", { type: "button", className: "note" }, head, text);
     button.setAttribute("aria-current", note.id === this.#state.open ? "true" : "false");
     button.addEventListener("click", () => this.#on.open(note.id));
@@ -134,11 +160,12 @@ export class List {
   }
 
   focus(id) {
-    (this.#rows.get(id) ?? this.items).querySelector("button")?.focus();
+    (this.#rows.get(id)?.row ?? this.items).querySelector("button")?.focus();
   }
 
   #key(event) {
     const row = event.target.closest("li");
+    if (event.key === "ArrowDown" && !row.nextElementSibling) this.#more();
     const to = { ArrowDown: row?.nextElementSibling, ArrowUp: row?.previousElementSibling, Home: this.items.firstElementChild, End: this.items.lastElementChild };
     if (event.key === "ArrowUp" && !row?.previousElementSibling) this.search.focus();
     else if (event.key in to) to[event.key]?.querySelector("button").focus();

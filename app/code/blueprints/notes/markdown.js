@@ -133,7 +133,7 @@ function table(lines, i, out, on) {
   const frame = element("div", [element("table", [top, body])]);
   frame.className = "table";
   frame.tabIndex = 0;
-  frame.role = "region";
+  frame.role = "group";
   frame.ariaLabel = "Table";
   out.append(frame);
   return i;

@@ -91,13 +91,20 @@ export function termsOf(query) {
   return [...new Set(terms.map((term) => term.slice(0, longest)))].slice(0, 10);
 }
 
+/** The words of a text that one of the terms begins, as matches with their index. */
+export function* hits(text, terms) {
+  const begins = terms.map((term) => term.replace(/^#/, ""));
+  for (const match of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+    const word = fold(match[0]);
+    if (begins.some((begin) => word.startsWith(begin))) yield match;
+  }
+}
+
 /** Cuts a text into [piece, hit] pairs; a hit is a word that one of the terms begins. */
 export function mark(text, terms) {
   const out = [];
   let at = 0;
-  for (const match of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
-    const word = fold(match[0]);
-    if (!terms.some((term) => word.startsWith(term.replace(/^#/, "")))) continue;
+  for (const match of hits(text, terms)) {
     if (match.index > at) out.push([text.slice(at, match.index), false]);
     out.push([match[0], true]);
     at = match.index + match[0].length;
@@ -110,10 +117,8 @@ export function mark(text, terms) {
 export function snippet(text, terms, length = 160) {
   const body = plain(text.slice(text.indexOf("\n", text.search(/\S/)) + 1 || text.length));
   let from = 0;
-  for (const match of body.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
-    const word = fold(match[0]);
-    if (!terms.some((term) => word.startsWith(term.replace(/^#/, "")))) continue;
-    from = match.index > 60 ? body.lastIndexOf(" ", match.index - 40) + 1 : 0;
+  for (const match of hits(body, terms)) {
+    from = match.index > 30 ? body.lastIndexOf(" ", match.index - 16) + 1 : 0;
     break;
   }
   return mark((from > 0 ? "… " : "") + body.slice(from, from + length), terms);

@@ -83,7 +83,7 @@ export class Gadget extends DurableObject {
 
   /**
    * Saves a text that someone wrote when the note read base. If the note reads otherwise by now, both changes are brought
-   * together by lines. If that cannot be, the note stays as it is and this text becomes a note of its own, so that nothing
+   * together by lines and words. If that cannot be, the note stays as it is and this text becomes a note of its own, so that nothing
    * is lost. Returns { outcome: "saved" | "merged" | "copied", text, revision, copy }: what the note reads now, and the copy's id.
    */
   edit(id, text, base) {
@@ -105,6 +105,15 @@ export class Gadget extends DurableObject {
   /** Puts a note into the trash, from where it can be restored. */
   remove(id) {
     this.#save([this.#change(this.#note(id), { deleted: Date.now() })]);
+  }
+
+  /** Deletes a note in which nothing was written, without the trash. Returns whether it was so. */
+  discard(id) {
+    const note = this.#notes.get(id);
+    if (!note || note.deleted || note.text.trim()) return false;
+    this.#drop(id);
+    this.#save([], [id]);
+    return true;
   }
 
   restore(id) {

@@ -19,6 +19,7 @@ export function plain(text) {
     .replace(/!?\[([^\]\n]*)\]\([^)\n]*\)/g, "$1")
     .replace(/^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?|```.*$)/gm, "")
     .replace(/\*\*|__|~~|`/g, "")
+    .replace(/(^|[^\p{L}\p{N}*_])([*_])(\S[^*_\n]{0,200}?)\2(?![\p{L}\p{N}*_])/gu, "$1$3")
     .replace(/\s+/g, " ")
     .trim();
 }
@@ -51,41 +52,53 @@ export function tick(text, line) {
 }
 
 /**
- * Brings two changes of one text together, line by line: what only one side changed is taken from that side. Returns
- * undefined if both changed the same place differently, or if the texts are too far apart to compare.
+ * Brings two changes of one text together: what only one side changed is taken from that side, by lines, or by words where
+ * both changed one line. Lines that both put in at the same place are all kept, theirs first. Returns undefined if both
+ * changed the same words differently, or if the texts are too far apart to compare.
  */
 export function merge(base, mine, theirs) {
   if (mine === theirs || theirs === base) return mine;
   if (mine === base) return theirs;
-  const b = base.split("\n");
-  const left = hunks(b, mine.split("\n"));
-  const right = hunks(b, theirs.split("\n"));
+  const lines = (text) => text.split("\n");
+  const words = (text) => text.match(/\n|[^\S\n]+|\S+/g) ?? [];
+  return weave(lines(base), lines(mine), lines(theirs), true)?.join("\n") ?? weave(words(base), words(mine), words(theirs), false)?.join("");
+}
+
+/** The three-way merge of lists. By lines, changes may touch; words need one between them that neither side changed. */
+function weave(base, mine, theirs, byLines) {
+  const left = hunks(base, mine);
+  const right = hunks(base, theirs);
   if (!left || !right) return undefined;
+  const before = (first, second) => first.end < second.start || (byLines && first.end === second.start && first.start < first.end && second.start < second.end);
   const out = [];
   let at = 0;
   while (left.length || right.length) {
     const [l, r] = [left[0], right[0]];
     let next;
-    if (l && r && same(l, r)) {
-      next = left.shift();
-      right.shift();
-    } else if (!r || (l && before(l, r))) next = left.shift();
+    if (!r || (l && before(l, r))) next = left.shift();
     else if (!l || before(r, l)) next = right.shift();
-    else return undefined; // both changed the same lines, or put others in at the same place
-    out.push(...b.slice(at, next.start), ...next.lines);
+    else {
+      const lines = both(l, r, byLines && base.slice(l.start, l.end).every((line) => line.trim() === ""));
+      if (!lines) return undefined;
+      left.shift();
+      right.shift();
+      next = { ...l, lines };
+    }
+    out.push(...base.slice(at, next.start), ...next.lines);
     at = next.end;
   }
-  return [...out, ...b.slice(at)].join("\n");
+  return [...out, ...base.slice(at)];
 }
 
-/** Whether one change ends before another begins. Changes of neighbouring lines do; an insertion needs a line in between. */
-function before(first, second) {
-  if (first.end < second.start) return true;
-  return first.end === second.start && first.start < first.end && second.start < second.end;
-}
-
-function same(l, r) {
-  return l.start === r.start && l.end === r.end && l.lines.length === r.lines.length && l.lines.every((line, i) => line === r.lines[i]);
+/** What two changes of one place make together, if one holds the other, or if nothing but blank lines stood there. */
+function both(l, r, blank) {
+  if (l.start !== r.start || l.end !== r.end) return undefined;
+  const equal = (a, b) => a.every((line, i) => line === b[i]);
+  const holds = (long, short) => long.length >= short.length && (equal(short, long) || equal(short, long.slice(long.length - short.length)));
+  if (equal(l.lines, r.lines) && l.lines.length === r.lines.length) return l.lines;
+  if (!blank) return undefined;
+  if (holds(r.lines, l.lines)) return r.lines;
+  return holds(l.lines, r.lines) ? l.lines : [...r.lines, ...l.lines];
 }
 
 /** The places where b became a: { start, end, lines }, meaning that b[start..end) was replaced. */
