@@ -9,6 +9,8 @@ import { ProblemPanel } from "../ui/problem_panel";
 import { Bar, Spinner } from "../ui/waiting";
 import { ViewController } from "./controller";
 import { LinkDialog } from "./LinkDialog";
+import { SaveDialog } from "./SaveDialog";
+import type { OfferedFile } from "./saving";
 import type { ViewState } from "./view";
 
 /** How long news of the focus may take from a frame's process, in milliseconds. */
@@ -34,12 +36,13 @@ export function GadgetFrame({
   restarts: number;
 } & Asks) {
   const [link, setLink] = useState<URL>();
+  const [file, setFile] = useState<OfferedFile>();
   const frame = useRef<HTMLIFrameElement>(null);
   const latest = useRef({ gadget, asks });
   latest.current = { gadget, asks };
   const stopped = gadget.status === "stopped";
   // A stopped gadget is left alone until the person starts it again; then its view is a fresh one.
-  const controller = useController(stopped ? undefined : workspace, gadget.id, latest, frame, setLink);
+  const controller = useController(stopped ? undefined : workspace, gadget.id, latest, frame, setLink, setFile);
   useEffect(() => {
     if (restarts > 0) controller?.revive();
   }, [controller, restarts]);
@@ -48,6 +51,7 @@ export function GadgetFrame({
       {stopped && <Stopped problem={gadget.problem} gadget={gadget.title} {...asks} />}
       {controller && !stopped && <Stage controller={controller} gadget={gadget} frame={frame} {...asks} />}
       <LinkDialog address={link} gadget={gadget.title} onClose={() => setLink(undefined)} />
+      <SaveDialog file={file} gadget={gadget.title} onClose={() => setFile(undefined)} />
     </div>
   );
 }
@@ -58,6 +62,7 @@ function useController(
   latest: React.RefObject<{ gadget: Gadget; asks: Asks }>,
   frame: React.RefObject<HTMLIFrameElement | null>,
   onLink: (address: URL) => void,
+  onSave: (file: OfferedFile) => void,
 ): ViewController | undefined {
   const kernel = useKernel();
   const [controller, setController] = useState<ViewController>();
@@ -78,6 +83,7 @@ function useController(
         escape: () => attended(() => latest.current.asks.onEscape()),
         palette: () => attended(() => latest.current.asks.onPalette()),
         link: (address) => attended(() => onLink(address)),
+        save: (file) => attended(() => onSave(file)),
       },
     );
     const themed = () => made.wear(theme());
@@ -88,7 +94,7 @@ function useController(
       made.dispose();
       setController(undefined);
     };
-  }, [kernel, workspace, gadget, latest, frame, onLink]);
+  }, [kernel, workspace, gadget, latest, frame, onLink, onSave]);
   return controller;
 }
 

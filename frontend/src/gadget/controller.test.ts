@@ -15,7 +15,7 @@ const kind: FakeKind = {
 let fake: FakeKernel;
 let session: Session;
 let controller: ViewController;
-const asks = { escape: vi.fn(), palette: vi.fn(), link: vi.fn() };
+const asks = { escape: vi.fn(), palette: vi.fn(), link: vi.fn(), save: vi.fn() };
 const until = (check: () => boolean) => vi.waitFor(() => expect(check()).toBe(true), { timeout: 4_000, interval: 5 });
 
 function port() {
@@ -116,4 +116,13 @@ test("a refusal shows the kernel's problem", async () => {
   fake.failOpen = undefined;
   controller.restart();
   await until(() => controller.state().at === "loading");
+});
+
+test("a file that the frame offers is asked about under a safe name, and nothing else is taken for one", async () => {
+  const frame = await running();
+  const blob = new Blob(["hello"]);
+  frame.say({ save: { name: "../x/hello.txt", blob } });
+  frame.say({ save: { name: "no bytes", blob: "hello" } });
+  frame.say({ save: true });
+  expect(asks.save.mock.calls).toEqual([[{ name: "hello.txt", blob }]]);
 });

@@ -4,6 +4,7 @@ import type { Kernel } from "../kernel/session";
 import { externalAddress } from "./external";
 import { Relay, type Port } from "./relay";
 import { Reporter } from "./reporter";
+import { offeredFile, type OfferedFile } from "./saving";
 import { nextView, opening, type ViewEvent, type ViewState } from "./view";
 
 const helloWithin = 10_000;
@@ -20,6 +21,7 @@ export interface ViewAsks {
   escape(): void;
   palette(): void;
   link(address: URL): void;
+  save(file: OfferedFile): void;
 }
 
 /**
@@ -175,6 +177,8 @@ export class ViewController {
     if (told.key === "Mod+K") this.asks.palette();
     const address = externalAddress(told.open);
     if (address) this.asks.link(address);
+    const file = offeredFile(told.save);
+    if (file) this.asks.save(file);
   }
 
   private failedIn(error: Record<string, unknown>): void {

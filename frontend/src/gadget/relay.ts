@@ -16,7 +16,7 @@ export const limits = {
   /** The same for text, in UTF-16 units. */
   bytesRate: 32 << 20,
   bytesBurst: 96 << 20,
-  /** Control messages (console lines, errors, keys, links). */
+  /** Control messages (console lines, errors, keys, links, files). */
   controlRate: 100,
   controlBurst: 500,
 };

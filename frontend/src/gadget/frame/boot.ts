@@ -6,6 +6,7 @@
  */
 import { newMessagePortRpcSession, RpcSession, RpcStub, RpcTarget, type RpcTransport } from "capnweb";
 import { inspect } from "./inspect";
+import { forwardSaves } from "./save";
 
 const channel = new MessageChannel();
 const port = channel.port1;
@@ -138,6 +139,7 @@ async function run(code: string, title: string): Promise<void> {
 forwardConsole();
 forwardErrors();
 forwardKeys();
+forwardSaves((file) => post({ save: file }));
 forwardLinks();
 
 let started = false;
