@@ -136,9 +136,9 @@ test("Notes: write, read, tick, search, pin, delete and undo", async () => {
   assert.equal(await notes.row("Bench").count(), 0);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await notes.reading.getByText("Shopping").waitFor();
+  await notes.reading.getByRole("heading", { name: "Shopping" }).waitFor();
   assert.ok(await notes.reading.evaluate(() => CSS.highlights.get("found")?.size), "the word is not marked in the note");
-  await notes.frame.getByRole("button", { name: "Pin" }).click();
+  await notes.frame.getByRole("button", { name: "Pin", exact: true }).click();
   await page.keyboard.press("/");
   await page.keyboard.press("Escape");
   await notes.row("Bench").waitFor();
@@ -222,7 +222,7 @@ test("Notes: two people write in one note and nobody's words are lost", async ()
   await right.text.fill(text.replace("nine", "ten"));
   const copied = await Promise.any([left, right].map((side) => side.said.getByText("conflict copy").waitFor().then(() => side)));
   const other = copied === left ? right : left;
-  await copied.row("(conflict copy)").waitFor();
+  await copied.row("(conflict copy)").waitFor({ state: "attached" });
   await other.row("(conflict copy)").waitFor({ state: "attached" });
   const both = [await left.text.inputValue(), await right.text.inputValue()];
   assert.ok(both.some((t) => t.includes("eight")) && both.some((t) => t.includes("ten")), both.join("\n---\n"));

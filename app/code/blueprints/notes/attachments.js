@@ -19,7 +19,7 @@ export async function upload(note, file, told) {
 
 /** The Markdown that shows an attachment. */
 export function markdownFor({ id, name, type }) {
-  const label = name.replace(/[[\]()\\`*_~<>]|\p{Cc}|\p{Bidi_Control}/gu, " ").replace(/\s+/g, " ").trim() || "file";
+  const label = name.replace(/[[\]()\\`*_~<>]|\p{Cc}|\p{Bidi_Control}/gu, " ").replace(/\s+/g, " ").replace(/ (?=\.\w+$)/, "").trim() || "file";
   return `${type.startsWith("image/") ? "!" : ""}[${label}](attachment:${id})`;
 }
 

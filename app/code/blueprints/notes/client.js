@@ -46,12 +46,16 @@ document.body.dataset.show = "list";
 /** Opens a new note, or the one that is open if nothing was written in it. */
 async function add() {
   if (editor.blank && state.open) return editor.focus();
+  // Who writes at once does not wait for the server: this field takes what is typed until the note is there.
+  const early = html("textarea", { className: "early", ariaLabel: "New note" });
+  document.body.append(early);
+  early.focus();
   return attempt(
     (async () => {
       if (state.trash || state.query) searchTag("");
-      if (await editor.open(await gadget.add())) editor.focus();
+      if (await editor.open(await gadget.add())) editor.begin(early.value);
     })(),
-  );
+  ).finally(() => early.remove());
 }
 
 async function open(id) {

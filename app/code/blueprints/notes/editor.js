@@ -4,7 +4,7 @@ import { ago, download, html, toast, tool } from "./dom.js";
 import { Attachments, markdownFor, upload } from "./attachments.js";
 import { Page } from "./page.js";
 import { attachmentsIn, merge, tick } from "./text.js";
-import { continueList, indent, replaceText, typeBelow, wrap } from "./writing.js";
+import { continueList, indent, replaceText, type, typeBelow, wrap } from "./writing.js";
 
 const pause = 500; // milliseconds without a key before a note is saved
 const narrow = 640; // pixels, below which text and page do not stand side by side
@@ -116,6 +116,12 @@ export class Editor {
 
   focus() {
     (this.mode === "read" ? this.page.node : this.area).focus({ preventScroll: true });
+  }
+
+  /** Goes on with what was typed before the note was there. */
+  begin(text) {
+    this.focus();
+    if (text) type(this.area, text);
   }
 
   // ---- Opening ----
@@ -232,11 +238,13 @@ export class Editor {
 
   /** The note is deleted for good, and something here is not saved: makes a new note of it. */
   async rescue() {
+    const { mode } = this;
     const text = this.area.value;
     this.close();
-    const id = await gadget.add(text);
+    await this.open(await gadget.add(text));
     toast("The note was deleted while you wrote. Your text is kept in this one.");
-    return this.open(id);
+    this.#show(mode);
+    this.focus();
   }
 
   /** Hears what the server said of the open note. */

@@ -32,7 +32,7 @@ export class Page {
   draw() {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#text.trim()) patch(this.node, render(this.#text, this.#on));
+    if (this.#text.trim()) patch(this.node, render(titled(this.#text), this.#on));
     else this.node.replaceChildren(html("p", { className: "muted", textContent: "Nothing is written here yet." }));
     this.#mark();
   }
@@ -62,6 +62,11 @@ export class Page {
     CSS.highlights.set("found", new Highlight(...ranges));
     return ranges[0];
   }
+}
+
+/** The first line is the title, with a mark of a heading or without. */
+function titled(text) {
+  return text.replace(/^((?:[^\S\n]*\n)*)[^\S\n]*(?=[^\s#>|`~!\-*+[])(?!\d+[.)]\s)/, "$1# ");
 }
 
 /** Makes node's children those of next; equal ones at the beginning and the end stay the nodes that they are. */

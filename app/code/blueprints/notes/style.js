@@ -103,6 +103,7 @@ th, td { max-width: 320px; padding: 6px 24px 6px 0; border-bottom: 1px solid var
 .chip { display: inline-flex; margin: 3px 0; gap: 6px; align-items: center; max-width: 100%; padding: 4px 10px; border: 1px solid var(--line); border-radius: 8px; background: var(--page); font-size: 13px; vertical-align: middle; text-align: left; }
 button.chip:hover { border-color: var(--muted); background: var(--page); } .chip .icon { color: var(--accent); } .chip small { color: var(--muted); white-space: nowrap; } .chip.missing { border-style: dashed; color: var(--muted); }
 
+.early { position: fixed; left: -100px; width: 1px; height: 1px; opacity: 0; }
 .start { min-width: 0; display: flex; flex-direction: column; align-items: center; justify-content: center; gap: 12px; padding: 24px; text-align: center; background: var(--surface); }
 .start h1 { margin: 0; font-size: 20px; font-weight: 650; letter-spacing: -.01em; } .start p { margin: 0; max-width: 380px; color: var(--muted); text-wrap: balance; }
 .start .keys { display: flex; flex-wrap: wrap; justify-content: center; gap: 4px 16px; max-width: none; margin-top: 12px; font-size: 12px; } .keys span { display: inline-flex; gap: 4px; align-items: center; }
