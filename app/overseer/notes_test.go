@@ -121,6 +121,75 @@ func TestNotesEditedByTwoAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
+func TestNotesMergeAsPeopleWrite(t *testing.T) {
+	b := newNotes(t)
+	for _, c := range []struct{ base, first, second, want string }{
+		{"The quick brown fox", "The very quick brown fox", "The quick brown old fox", "The very quick brown old fox"},
+		{"List\n- a", "List\n- a\n- milk", "List\n- a\n- bread", "List\n- a\n- milk\n- bread"},
+		{"List\n- a\n", "List\n- a\n- milk", "List\n- a\n- bread", "List\n- a\n- milk\n- bread"},
+		{"List\n- a", "List\n- a\n- milk\n- tea", "List\n- a\n- milk", "List\n- a\n- milk\n- tea"},
+		{"a\nb\nc", "a\nc", "a\nb\nC", "a\nC"},
+		{"one two", "one zwei", "one deux", ""},
+		{"one two", "one zwei", "one", ""},
+		{"one two", "one three two", "one four two", ""},
+	} {
+		id := b.do("add", c.base)
+		b.do("edit", id, c.first, c.base)
+		second := b.do("edit", id, c.second, c.base)
+		got := b.text(id)
+		if c.want == "" {
+			if get(second, "outcome") != "copied" || got != c.first || b.text(get(second, "copy")) != c.second+" (conflict copy)" {
+				t.Errorf("%q and %q, from %q: %v, and the note reads %q", c.first, c.second, c.base, second, got)
+			}
+		} else if got != c.want {
+			t.Errorf("%q and %q, from %q, became %q, not %q", c.first, c.second, c.base, got, c.want)
+		}
+	}
+}
+
+func TestNotesDiscardOnlyWhatIsBlank(t *testing.T) {
+	b := newNotes(t)
+	blank, written := b.do("add", " \n"), b.do("add", "x")
+	if b.do("discard", written) != false || b.text(written) != "x" {
+		t.Error("a written note was discarded")
+	}
+	if b.do("discard", blank) != true || b.do("discard", blank) != false {
+		t.Error("a blank note was not discarded once")
+	}
+	if why := b.refused("read", blank); !strings.Contains(why, "not there") {
+		t.Error(why)
+	}
+}
+
+// A notebook filled to its limit with words of which none is like another still opens, is searched and can be written in.
+func TestNotesAtTheirLimit(t *testing.T) {
+	b := newNotes(t)
+	var last any
+	for n := range 20 {
+		var text strings.Builder
+		fmt.Fprintf(&text, "Full %d\n", n)
+		for i, left := 0, 199_900; left > 12; i++ {
+			word := fmt.Sprintf(" ż%dx%d", n, i)
+			left -= len(word) - 1 // its first letter is two bytes and one character
+			text.WriteString(word)
+		}
+		last = b.do("add", text.String())
+	}
+	if why := b.refused("add", strings.Repeat("x", 100_000)); !strings.Contains(why, "4000000 characters") {
+		t.Error(why)
+	}
+	if err := b.k.Restart(b.ref); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.found("z19x777"); got != "Full 19" {
+		t.Errorf("one word is found as %q", got)
+	}
+	b.do("edit", last, "Little", b.text(last))
+	if got := b.found("little"); got != "[Little]" {
+		t.Errorf("after the edit: %q", got)
+	}
+}
+
 func TestNotesTellEveryView(t *testing.T) {
 	b := newNotes(t)
 	defer b.watch()()

@@ -1,55 +1,27 @@
-// A full-text index over notes: for each word, the notes that hold it and how much it weighs there.
+// Full-text search over notes. It reads the texts themselves: a table of all words would be several times as large as they
+// are, and a full notebook would not fit into a gadget's memory.
 
 import { plain, tagsOf, titleOf } from "./text.js";
 
-const WORD = /[\p{L}\p{N}]+/gu;
-const weights = { title: 8, tag: 6, text: 1 };
-const longest = 40; // characters of a word that are kept
+const longest = 40; // characters of a word that count
+const most = 20; // hits in one note that count
+const LETTER = /[\p{L}\p{N}]/u;
 
 /** Lower case, and without accents: "Café" is found by "cafe". */
 export function fold(text) {
+  if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase();
   return text.normalize("NFD").replace(/\p{M}+/gu, "").toLowerCase();
 }
 
-function wordsOf(text) {
-  return (fold(text).match(WORD) ?? []).map((word) => word.slice(0, longest));
-}
-
-export class Index {
-  #notes = new Map(); // id -> its words
-  #words = new Map(); // word -> Map(id -> weight)
-  #sorted; // all words in order, made when it is next needed
+export class Finder {
+  #notes = new Map(); // id -> { text, and, once it was searched: folded, title, tags }
 
   /** Takes a note in, in place of what was known of it. */
   put(id, text) {
-    this.remove(id);
-    const weight = new Map();
-    const add = (word, w) => weight.set(word, (weight.get(word) ?? 0) + w);
-    for (const word of wordsOf(text)) add(word, weights.text);
-    for (const word of wordsOf(titleOf(text))) add(word, weights.title);
-    for (const tag of tagsOf(text)) {
-      for (const word of wordsOf(tag)) add(word, weights.tag);
-      add("#" + fold(tag), weights.tag);
-    }
-    for (const [word, w] of weight) {
-      if (!this.#words.has(word)) {
-        this.#words.set(word, new Map());
-        this.#sorted = undefined;
-      }
-      this.#words.get(word).set(id, w);
-    }
-    this.#notes.set(id, [...weight.keys()]);
+    this.#notes.set(id, { text });
   }
 
   remove(id) {
-    for (const word of this.#notes.get(id) ?? []) {
-      const holders = this.#words.get(word);
-      holders.delete(id);
-      if (holders.size === 0) {
-        this.#words.delete(word);
-        this.#sorted = undefined;
-      }
-    }
     this.#notes.delete(id);
   }
 
@@ -57,32 +29,37 @@ export class Index {
   find(terms) {
     let found;
     for (const term of terms) {
-      const scores = new Map();
-      for (const word of this.#beginning(term)) {
-        const holders = this.#words.get(word);
-        const rare = Math.log(1 + this.#notes.size / holders.size) * (word === term ? 2 : 1);
-        for (const [id, weight] of holders) {
-          if (!found || found.has(id)) scores.set(id, Math.max(scores.get(id) ?? 0, rare * (1 + Math.log(weight))));
-        }
+      const weights = new Map();
+      for (const [id, note] of this.#notes) {
+        const weight = !found || found.has(id) ? weigh(note, term) : 0;
+        if (weight > 0) weights.set(id, weight);
       }
-      for (const [id, score] of scores) scores.set(id, score + (found?.get(id) ?? 0));
-      found = scores;
+      const rare = Math.log(1 + this.#notes.size / weights.size);
+      for (const [id, weight] of weights) weights.set(id, rare * weight + (found?.get(id) ?? 0));
+      found = weights;
     }
     return found ?? new Map();
   }
+}
 
-  #beginning(term) {
-    this.#sorted ??= [...this.#words.keys()].sort();
-    let [low, high] = [0, this.#sorted.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#sorted[middle] < term) low = middle + 1;
-      else high = middle;
-    }
-    const out = [];
-    for (; low < this.#sorted.length && this.#sorted[low].startsWith(term); low += 1) out.push(this.#sorted[low]);
-    return out;
+function weigh(note, term) {
+  note.folded ??= fold(note.text);
+  if (!note.folded.includes(term)) return 0;
+  note.title ??= fold(titleOf(note.text));
+  note.tags ??= tagsOf(note.text).map(fold);
+  const tag = note.tags.reduce((best, tag) => Math.max(best, tag === term.replace("#", "") ? 6 : tag.startsWith(term.replace("#", "")) ? 3 : 0), 0);
+  if (term.startsWith("#")) return tag;
+  const inText = count(note.folded, term);
+  return inText === 0 ? 0 : Math.log(1 + inText) + tag + 4 * Math.min(2, count(note.title, term));
+}
+
+/** How often a term begins a word of a folded text; a whole word counts twice. */
+function count(text, term) {
+  let n = 0;
+  for (let at = text.indexOf(term); at >= 0 && n < most; at = text.indexOf(term, at + 1)) {
+    if (at === 0 || !LETTER.test(text[at - 1])) n += LETTER.test(text[at + term.length] ?? "") ? 1 : 2;
   }
+  return n;
 }
 
 /** The terms of a query: words, and tags with their #. At most 10 count. */

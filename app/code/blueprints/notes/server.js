@@ -9,7 +9,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { attachmentsIn, excerptOf, merge, tagsOf, titleOf } from "./text.js";
-import { Index, mark, snippet, termsOf } from "./search.js";
+import { Finder, mark, snippet, termsOf } from "./search.js";
 
 const limits = { notes: 5_000, text: 200_000, all: 4_000_000, file: 10 * 1024 * 1024, part: 1024 * 1024, uploads: 20, views: 100, hits: 100 };
 
@@ -17,7 +17,7 @@ export class Gadget extends DurableObject {
   #notes = new Map();
   #files = new Map();
   #uploads = new Map();
-  #index = new Index();
+  #finder = new Finder();
   #revision = 0;
   #characters = 0;
   #views = new Set();
@@ -68,7 +68,7 @@ export class Gadget extends DurableObject {
    */
   search(query) {
     const terms = termsOf(string(query, "query"));
-    const found = [...this.#index.find(terms)].map(([id, score]) => ({ note: this.#notes.get(id), score }));
+    const found = [...this.#finder.find(terms)].map(([id, score]) => ({ note: this.#notes.get(id), score }));
     found.sort((a, b) => b.score - a.score || b.note.changed - a.note.changed);
     const hits = found.slice(0, limits.hits).map(({ note }) => ({ id: note.id, title: mark(titleOf(note.text), terms), text: snippet(note.text, terms) }));
     return { all: found.length, hits };
@@ -210,14 +210,14 @@ export class Gadget extends DurableObject {
     const before = this.#notes.get(note.id);
     this.#characters += note.text.length - (before?.text.length ?? 0);
     this.#notes.set(note.id, note);
-    if (note.deleted) this.#index.remove(note.id);
-    else if (!before || before.deleted || before.text !== note.text) this.#index.put(note.id, note.text);
+    if (note.deleted) this.#finder.remove(note.id);
+    else if (!before || before.deleted || before.text !== note.text) this.#finder.put(note.id, note.text);
   }
 
   #drop(id) {
     this.#characters -= this.#notes.get(id).text.length;
     this.#notes.delete(id);
-    this.#index.remove(id);
+    this.#finder.remove(id);
   }
 
   #finish(id) {
