@@ -37,3 +37,19 @@ func TestNotesHasNoWayFromTextToCode(t *testing.T) {
 		}
 	}
 }
+
+// Two readers of one language would drift apart: a list that someone moves from a card to a note must read the same.
+func TestBoardAndNotesReadMarkdownAlike(t *testing.T) {
+	board, err := FindBlueprint("board")
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := FindBlueprint("notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := board.Files["markdown.js"]
+	if len(text) == 0 || !bytes.Equal(text, notes.Files["markdown.js"]) {
+		t.Error("markdown.js of Board and of Notes differ: copy the better one over the other")
+	}
+}

@@ -27,7 +27,12 @@ export function openCard(card, commands) {
     prose.hidden = writing;
     body.hidden = !writing;
     if (writing) return body.focus();
-    prose.replaceChildren(render(body.value, (nth) => (body.value = tick(body.value, nth))));
+    const ticked = (line) => {
+      body.value = tick(body.value, line);
+      show(false);
+      prose.querySelector(`input[data-line="${line}"]`)?.focus();
+    };
+    prose.replaceChildren(render(body.value, { top: 3, tick: ticked }));
   };
   const close = (save) => {
     const change = {};

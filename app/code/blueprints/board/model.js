@@ -34,17 +34,19 @@ export function find(state, id) {
   return undefined;
 }
 
+const BOX = /^((?:\s*>\s?)*\s*(?:[-*+]|\d{1,9}[.)])\s+\[)([ xX])(?=\]\s)/;
+
 /** How many of a card's boxes are ticked: { done, all }. */
 export function progress(card) {
-  const boxes = card.body.match(/^\s*[-*] \[[ xX]\]/gm) ?? [];
-  return { done: boxes.filter((box) => /\[[xX]\]$/.test(box)).length, all: boxes.length };
+  const boxes = card.body.split("\n").map((line) => BOX.exec(line)).filter(Boolean);
+  return { done: boxes.filter((box) => box[2] !== " ").length, all: boxes.length };
 }
 
-/** The body with the nth box (from 0) ticked or unticked. */
-export function tick(body, nth) {
-  let n = -1;
-  return body.replace(/^(\s*[-*] \[)([ xX])(\])/gm, (whole, before, mark, after) => {
-    n += 1;
-    return n === nth ? before + (mark === " " ? "x" : " ") + after : whole;
-  });
+/** The body with the box on a line (from 0) ticked or unticked; the body itself if there is no box there. */
+export function tick(body, line) {
+  const lines = body.split("\n");
+  const box = BOX.exec(lines[line] ?? "");
+  if (!box) return body;
+  lines[line] = box[1] + (box[2] === " " ? "x" : " ") + lines[line].slice(box[1].length + 1);
+  return lines.join("\n");
 }

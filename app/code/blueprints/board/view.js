@@ -137,7 +137,7 @@ function drawCard(node, card) {
   node.replaceChildren(html("div", { className: "title", textContent: card.title }));
   if (card.body.trim()) {
     const text = html("div", { className: "text" });
-    text.append(render(card.body.slice(0, 1_000)));
+    text.append(render(card.body.slice(0, 1_000), { top: 3 }));
     node.append(text);
   }
   const { done, all } = progress(card);

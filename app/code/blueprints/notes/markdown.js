@@ -1,12 +1,13 @@
-// Markdown to DOM nodes. Text from a note never becomes HTML: every node is made here, and every address is checked.
+// Markdown to DOM nodes. What someone wrote never becomes HTML: every node is made here, and every address is checked.
 // Known: headings, paragraphs, lists, boxes to tick, tables, quotes, code, rules; bold, italic, struck, code, links,
-// #tags, and attachments as images or chips.
+// #tags, and attachments as images or chips. Board and Notes hold the same file.
 
 const deepest = 12; // levels of quotes and lists within each other; what is deeper is shown as text
 
 /**
- * Renders source into a fragment. on.tick(line) is called when the box on that line of the source is clicked,
- * on.tag(tag) when a tag is; on.attachment(id, name, asImage) returns the node that stands for an attachment.
+ * Renders source into a fragment, with headings from on.top (1 to 6). on.tick(line) is called when the box on that line of
+ * the source is clicked, on.tag(tag) when a tag is; on.attachment(id, name, asImage) returns the node that stands for an
+ * attachment. What is missing in on is shown and does nothing.
  */
 export function render(source, on = {}) {
   const lines = source.split("\n").map((text, number) => ({ text: text.replace(/\r$/, ""), number }));
@@ -27,10 +28,10 @@ function block(lines, i, out, on, depth) {
   const { text } = lines[i];
   if (/^\s*$/.test(text)) return i + 1;
   const fenced = /^\s*(```+|~~~+)(.*)$/.exec(text);
-  if (fenced) return fence(lines, i, out, fenced[1]);
+  if (fenced) return fence(lines, i, out, on, fenced[1]);
   const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(text);
   if (heading) {
-    out.append(element("h" + heading[1].length, inline(heading[2], on)));
+    out.append(element("h" + Math.min(6, heading[1].length + (on.top ?? 1) - 1), inline(heading[2], on)));
     return i + 1;
   }
   if (RULE.test(text)) {
@@ -43,11 +44,11 @@ function block(lines, i, out, on, depth) {
   return paragraph(lines, i, out, on);
 }
 
-function fence(lines, i, out, mark) {
+function fence(lines, i, out, on, mark) {
   const text = [];
   for (i += 1; i < lines.length && !lines[i].text.trimStart().startsWith(mark); i += 1) text.push(lines[i].text);
   const pre = element("pre", [element("code", [text.join("\n")])]);
-  pre.tabIndex = 0; // a long line scrolls; the keyboard must reach it
+  if (on.tick) pre.tabIndex = 0; // a long line scrolls; the keyboard must reach it
   out.append(pre);
   return i + 1;
 }
@@ -132,7 +133,7 @@ function table(lines, i, out, on) {
   for (i += 2; i < lines.length && lines[i].text.includes("|"); i += 1) body.append(row("td", cells(lines[i].text)));
   const frame = element("div", [element("table", [top, body])]);
   frame.className = "table";
-  frame.tabIndex = 0;
+  if (on.tick) frame.tabIndex = 0;
   frame.role = "group";
   frame.ariaLabel = "Table";
   out.append(frame);
@@ -178,7 +179,7 @@ function span([whole, escaped, code, bold, bold2, italic, italic2, struck, image
   if (bold ?? bold2) return element("strong", inline(bold ?? bold2, on, depth));
   if (italic ?? italic2) return element("em", inline(italic ?? italic2, on, depth));
   if (struck) return element("s", inline(struck, on, depth));
-  if (tag) return /^\d+$/.test(tag) ? whole : tagged(tag, on);
+  if (tag) return !on.tag || /^\d+$/.test(tag) ? whole : tagged(tag, on);
   const attachment = /^attachment:([\w-]{1,64})$/.exec(href ?? "");
   if (attachment) return on.attachment?.(attachment[1], label, image === "!") ?? whole;
   return link(address ?? href, address ? [address] : image ? [label || href] : inline(label, on, depth), whole);
@@ -188,7 +189,7 @@ function tagged(tag, on) {
   const node = element("button", ["#" + tag]);
   node.type = "button";
   node.className = "tag";
-  node.addEventListener("click", () => on.tag?.(tag.toLowerCase()));
+  node.addEventListener("click", () => on.tag(tag.toLowerCase()));
   return node;
 }
 
