@@ -237,7 +237,7 @@ func (s *Session) letGo(reason error, exports map[int64]*export, imports map[int
 		entry.fail(reason)
 	}
 	for _, x := range exports {
-		x.hook.dispose()
+		s.dropped(x)
 		if x.pipe != nil {
 			x.pipe.Cancel(reason)
 		}

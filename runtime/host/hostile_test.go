@@ -43,7 +43,9 @@ var (
 )
 
 const (
+	// Code that asks for the time has no start image, which would stay and count as what an attack has left.
 	hostileHead = `import { DurableObject, RpcTarget, RpcStub } from "cloudflare:workers";
+Date.now();
 `
 	outOfMemory = "memory: it needs more than its 16 MiB of memory"
 	outOfTime   = "CPU time that one turn may use"
@@ -73,8 +75,10 @@ func sink() capnweb.Target {
 	return &capnweb.Table{Properties: map[string]func(context.Context) (any, error){
 		"SINK": func(context.Context) (any, error) {
 			return capnweb.NewStub(capnweb.Methods{
-				"take":  func(context.Context, []any) (any, error) { return true, nil },
-				"never": func(ctx context.Context, _ []any) (any, error) { <-ctx.Done(); return nil, ctx.Err() },
+				"take": func(context.Context, []any) (any, error) { return true, nil },
+				"never": func(ctx context.Context, _ []any) (any, error) {
+					return capnweb.Async(ctx, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }), nil
+				},
 			}), nil
 		}}}
 }

@@ -9,6 +9,7 @@ const parseJSON = JSON.parse, stringify = JSON.stringify;
 const ObjectPrototype = Object.prototype, PromisePrototype = Promise.prototype;
 const PromiseClass = Promise, promiseThen = Promise.prototype.then, ProxyClass = Proxy;
 const ErrorClass = Error, ErrorPrototype = Error.prototype, TypeErrorClass = TypeError, RangeErrorClass = RangeError;
+const InternalErrorPrototype = InternalError.prototype;
 const DateClass = Date, DatePrototype = Date.prototype, dateTime = Date.prototype.getTime, now = Date.now;
 const MapPrototype = Map.prototype, SetPrototype = Set.prototype, RegExpPrototype = RegExp.prototype;
 const MapClass = Map, SetClass = Set, RegExpClass = RegExp, BigIntFunction = BigInt, StringFunction = String;

@@ -7,6 +7,13 @@ class Outgoing {
   pipes = null; // that were begun for streams in it
   after = null; // promises to resolve after the message
   references = false; // the value holds stubs or targets
+  errors = 0; // so many are in the value
+  size = 0; // characters of the texts and bytes in it
+
+  // add refuses early what would be too large in the end: writing it out takes seconds.
+  add(length) {
+    if ((this.size += length) > maxMessage) throw new RangeErrorClass(`a message may have ${maxMessage} characters: send it in parts, or as a stream`);
+  }
   scope = null; // the recorder of a map
 }
 
@@ -21,7 +28,8 @@ const describe = (value) => {
 
 const encode = (v, out, depth) => {
   switch (typeof v) {
-    case "string": case "boolean": return v;
+    case "string": if (v.length > 999) out.add(v.length); // falls through
+    case "boolean": return v;
     case "number": return isFinite_(v) ? v : [v !== v ? "nan" : v > 0 ? "inf" : "-inf"];
     case "undefined": return ["undefined"];
     case "bigint": return ["bigint", "" + v];
@@ -58,8 +66,8 @@ const encodeFields = (v, out, depth) => {
 
 const encodeObject = (v, prototype, out, depth) => {
   const view = containerNames.get(prototype);
-  if (view !== undefined) return encodeBytes(bytesOf(v), view);
-  if (prototype === ArrayBufferPrototype) return encodeBytes(new Uint8(v), "ArrayBuffer");
+  if (view !== undefined) return encodeBytes(bytesOf(v), view, out);
+  if (prototype === ArrayBufferPrototype) return encodeBytes(new Uint8(v), "ArrayBuffer", out);
   if (prototype === DatePrototype) {
     const ms = apply(dateTime, v, []);
     return ["date", isFinite_(ms) ? ms : null];
@@ -75,19 +83,25 @@ const encodeObject = (v, prototype, out, depth) => {
 };
 
 const base64Options = { omitPadding: true };
-const encodeBytes = (bytes, kind) => {
+const encodeBytes = (bytes, kind, out) => {
+  out.add(apply(viewBytes, bytes, []) * 4 / 3);
   const text = apply(toBase64, bytes, [base64Options]);
   return kind === "Uint8Array" ? ["bytes", text] : ["bytes", text, kind];
 };
 
+// Errors are made of errors, of themselves even: those beyond the first maxErrors of a message go without what is in them.
+const maxErrors = 100;
+
 const encodeError = (error, out, depth) => {
   const e = ["error", textOf(error.name), textOf(error.message)];
+  out.add(e[1].length + e[2].length);
   const props = create(null), keys = objectKeys(error);
   let any = false;
   const add = (key) => {
     if (key === "name" || key === "message" || key === "stack") return;
-    try { props[key] = encode(error[key], out, depth + 1); any = true; } catch {} // what cannot be sent is left out
+    try { props[key] = encode(error[key], out, depth + 2); any = true; } catch {} // what cannot be sent is left out
   };
+  if (++out.errors > maxErrors) return e;
   for (let i = 0; i < keys.length; i++) add(keys[i]);
   if (hasOwn(error, "cause") && error.cause !== undefined) add("cause");
   if (hasOwn(error, "errors")) add("errors");
@@ -142,5 +156,6 @@ const errorExpression = (thrown) => {
     }
   } catch {}
   rollBack(out);
-  return '["error","Error",' + stringify(errorText(thrown)) + "]"; // of a string: no toJSON is asked
+  const text = errorText(thrown), more = text.length - maxText;
+  return '["error","Error",' + stringify(more > 0 ? sliceOf(text, 0, maxText) + `… ${more} more characters` : text) + "]"; // of a string: no toJSON is asked
 };

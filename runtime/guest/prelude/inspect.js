@@ -124,7 +124,7 @@ const format = (args) => {
   let start = 0, text = "";
   if (typeof args[0] === "string") {
     start = 1;
-    text = args[0].replace(/%[sdifoOjc%]/g, (directive) => {
+    text = (args[0].length > maxText ? sliceOf(args[0], 0, maxText) : args[0]).replace(/%[sdifoOjc%]/g, (directive) => {
       if (directive === "%%") return args.length > 1 ? "%" : "%%";
       if (start >= args.length) return directive;
       const value = args[start++];

@@ -36,10 +36,14 @@ class Result extends Future {
   end() {
     if (this.boxes !== null) for (let i = 0; i < this.boxes.length; i++) this.boxes[i].drop();
     if (!this.owned || !this.references) return;
-    this.when((value) => eachReference(value, (handler, target) => {
-      if (handler !== null) handler.dispose("with the result it was part of");
-      else if (!this.sent) disposeTarget(target);
-    }, 0), () => {});
+    this.when((value) => {
+      try {
+        eachReference(value, (handler, target) => {
+          if (handler !== null) handler.dispose("with the result it was part of");
+          else if (!this.sent) disposeTarget(target);
+        }, 0);
+      } catch (thrown) { logFailure("a result could not be let go", thrown); } // looking through it runs code of the gadget
+    }, () => {});
   }
 }
 
@@ -168,7 +172,7 @@ const releaseExport = (n, count) => {
 
 // send gives a message to the host, and after it the outcomes of the promises that it introduces.
 const send = (text, out) => {
-  if (text.length > maxMessage) throw new RangeErrorClass(`a message may have ${maxMessage} characters`);
+  if (text.length > maxMessage) throw new RangeErrorClass(`a message may have ${maxMessage} characters: send it in parts, or as a stream`);
   hostSend(text);
   if (out.after === null) return;
   for (let i = 0; i < out.after.length; i++) {

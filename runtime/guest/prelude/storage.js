@@ -5,7 +5,7 @@ const maxKeyBytes = 2048;
 const storageKey = (key) => {
   if (typeof key !== "string") throw new TypeErrorClass(`a storage key must be a string, not ${key === null ? "null" : typeof key}`);
   if (key === "") throw new TypeErrorClass("a storage key must not be empty");
-  if (key.length * 3 > maxKeyBytes && utf8Length(key) > maxKeyBytes) throw new RangeErrorClass(`a storage key may have ${maxKeyBytes} bytes`);
+  if (key.length > maxKeyBytes || (key.length * 3 > maxKeyBytes && utf8Length(key) > maxKeyBytes)) throw new RangeErrorClass(`a storage key may have ${maxKeyBytes} bytes`);
   return key;
 };
 
