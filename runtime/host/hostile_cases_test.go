@@ -94,6 +94,7 @@ var spinners = []hostile{
 	spins("a timer", `await new Promise((r) => setTimeout(r, 1)); for (;;);`),
 	spins("a regular expression", `return /^(a+)+$/.test("a".repeat(99) + "b")`),
 	spins("a regular expression of choices", `return /^(a|aa)+$/.test("a".repeat(999) + "b")`),
+	spins("a prepared stack", `Error.prepareStackTrace = () => { for (;;); }; null.x`),
 	spins("eval", `eval("for (;;);")`),
 	spins("Function", `Function("for (;;);")()`),
 	spins("promises", `for (;;) await null`),

@@ -3,11 +3,12 @@
 // index, and spreads nothing.
 const apply = Reflect.apply;
 const getPrototypeOf = Object.getPrototypeOf, objectKeys = Object.keys, hasOwn = Object.hasOwn;
+const setPrototypeOf = Object.setPrototypeOf, ArrayPrototype = Array.prototype;
 const create = Object.create, defineProperty = Object.defineProperty, freeze = Object.freeze;
 const isArray = Array.isArray, isInteger = Number.isInteger, isFinite_ = Number.isFinite, isSame = Object.is;
 const parseJSON = JSON.parse, stringify = JSON.stringify;
 const ObjectPrototype = Object.prototype, PromisePrototype = Promise.prototype;
-const PromiseClass = Promise, promiseThen = Promise.prototype.then, ProxyClass = Proxy;
+const PromiseClass = Promise, promiseThen = Promise.prototype.then, promiseFinally = Promise.prototype.finally, isExtensible = Object.isExtensible, ProxyClass = Proxy;
 const ErrorClass = Error, ErrorPrototype = Error.prototype, TypeErrorClass = TypeError, RangeErrorClass = RangeError;
 const InternalErrorPrototype = InternalError.prototype;
 const DateClass = Date, DatePrototype = Date.prototype, dateTime = Date.prototype.getTime, now = Date.now;
@@ -36,6 +37,52 @@ const NumberPrototype = Number.prototype, StringPrototype = String.prototype, Bo
 const DOMExceptionClass = DOMException, Finalization = FinalizationRegistry;
 const symbolDispose = Symbol.dispose, symbolFor = Symbol.for;
 const arrayIterator = Array.prototype[Symbol.iterator];
+
+// free takes a list, or the prototype of a class of ours, out of reach of what a gadget puts on Array.prototype or
+// Object.prototype: a setter there would be asked when an item or a field is added.
+const free = (object) => setPrototypeOf(object, null);
+
+// copyOf is a free copy of a list from an index on.
+const copyOf = (list, from) => {
+  const copy = free([]);
+  for (let i = from; i < list.length; i++) copy[i - from] = list[i];
+  return copy;
+};
+
+// objectNames are the names on Object.prototype; what a gadget adds there changes nothing.
+const objectNames = create(null);
+for (const name of Reflect.ownKeys(ObjectPrototype)) objectNames[name] = true;
+
+// put sets a property of a gadget's object whatever is on its prototype.
+const put = (object, key, value) => defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+const hide = (object, name, value) => defineProperty(object, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
+
+// toText is the JSON of plain data. The engine's own asks for toJSON and keeps a list, and a gadget may have put things on
+// the prototypes that come in between.
+const toText = (v) => (asksPrototypes() ? writeOut(v) : stringify(v));
+const asksPrototypes = () => hasOwn(ObjectPrototype, "toJSON") || hasOwn(ArrayPrototype, "toJSON") || hasOwn(ObjectPrototype, 0) || hasOwn(ArrayPrototype, 0) ||
+  getPrototypeOf(ArrayPrototype) !== ObjectPrototype;
+const writeOut = (v) => {
+  if (typeof v !== "object" || v === null) return stringify(v);
+  let text = "";
+  if (isArray(v)) {
+    for (let i = 0; i < v.length; i++) text += (i > 0 ? "," : "") + (v[i] === undefined ? "null" : writeOut(v[i]));
+    return "[" + text + "]";
+  }
+  const keys = objectKeys(v);
+  for (let i = 0; i < keys.length; i++) if (v[keys[i]] !== undefined) text += (text === "" ? "" : ",") + stringify(keys[i]) + ":" + writeOut(v[keys[i]]);
+  return "{" + text + "}";
+};
+
+// whenSettled calls one of two functions once a native promise has an outcome. A species of the gadget's may keep then from working.
+const whenSettled = (promise, ok, fail) => {
+  try { apply(promiseThen, promise, [ok, fail]); } catch { awaited(promise, ok, fail); }
+};
+const awaited = async (promise, ok, fail) => {
+  let value;
+  try { value = await promise; } catch (thrown) { return fail(thrown); }
+  ok(value);
+};
 
 // own makes a subclass whose methods are its own copies, so that replacing the shared ones changes nothing.
 const own = (Class) => {

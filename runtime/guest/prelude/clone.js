@@ -33,14 +33,15 @@ const encodeValue = (value, stored = false) => {
   }
   const cloner = new Cloner(stored), tree = cloner.encode(value, 0);
   // What came from a class is plain data once it is copied, and then has the text of plain data.
-  return cloner.plainly ? "1j" + stringify(new Uncloner().decode(tree)) : "1s" + stringify(tree);
+  return cloner.plainly ? "1j" + toText(new Uncloner().decode(tree)) : "1s" + toText(tree);
 };
 
 // plainJSON returns the JSON of a value of which JSON is an exact copy, and null for any other: one with a value
 // that JSON changes, or with an object met twice.
 const plainJSON = (value) => {
-  const seen = new OwnSet(), inside = []; // the objects around the one being visited
+  const seen = new OwnSet(), inside = free([]); // the objects around the one being visited
   let depth = 0;
+  if (asksPrototypes()) return null;
   try {
     return stringify(value, function (key, v) {
       while (depth > 0 && inside[depth - 1] !== this) depth--;
@@ -64,10 +65,7 @@ const plainJSON = (value) => {
       }
       throw notPlain;
     });
-  } catch (thrown) {
-    if (thrown === notPlain) return null;
-    throw thrown;
-  }
+  } catch { return null; } // it is not plain, or a toJSON of the gadget's throws, which the cloner does not ask
 };
 const notPlain = {};
 const tooDeep = () => new RangeErrorClass(`a stored value may be nested ${maxCloneDepth} levels deep`);
@@ -92,7 +90,7 @@ const pathText = (keys, depth) => {
 class Cloner {
   seen = new OwnMap();
   moved = null; // the buffers that are handed over, in the order of their list
-  keys = []; // the way to what is being encoded, one for each level
+  keys = free([]); // the way to what is being encoded, one for each level
   plainly = true; // JSON is an exact copy of what has been met so far
   constructor(stored) { this.stored = stored; }
 
@@ -175,7 +173,7 @@ class Cloner {
 
   // array encodes the items that are there, however long the array says it is.
   array(value, depth) {
-    const out = ["a"], keys = objectKeys(value), length = value.length;
+    const out = free(["a"]), keys = objectKeys(value), length = value.length;
     let at = 0, k = 0; // the next item, and the next key
     for (; k < keys.length; k++) {
       const index = keys[k] >>> 0;
@@ -200,7 +198,7 @@ class Cloner {
   }
 
   collection(value, tag, each, depth) {
-    const items = [], out = [tag];
+    const items = free([]), out = free([tag]);
     try {
       apply(each, value, [(v, k) => {
         if (tag === "m") items[items.length] = k;
@@ -226,7 +224,7 @@ class Cloner {
   }
 
   error(value, depth) {
-    const name = textOf(value.name), out = ["e", errorClasses[name] === undefined || name === "AggregateError" ? "Error" : name, textOf(value.message)];
+    const name = textOf(value.name), out = free(["e", errorClasses[name] === undefined || name === "AggregateError" ? "Error" : name, textOf(value.message)]);
     out[3] = typeof value.stack === "string" ? value.stack : null;
     if (hasOwn(value, "cause")) out[4] = this.at("cause", value.cause, depth);
     return out;
@@ -252,7 +250,7 @@ const textItem = (v) => {
 const sliceText = String.prototype.slice;
 
 class Uncloner {
-  met = [];
+  met = free([]);
   moved = null; // what a buffer that was handed over is now
 
   // meet numbers an object before what is in it, as the encoder did.
@@ -265,7 +263,7 @@ class Uncloner {
       const keys = objectKeys(v);
       for (let i = 0; i < keys.length; i++) {
         const k = keys[i], x = v[k];
-        if (isObject(x)) defineProperty(v, k, { value: this.decode(x), writable: true, enumerable: true, configurable: true });
+        if (isObject(x)) put(v, k, this.decode(x));
       }
       return v;
     }
@@ -299,7 +297,7 @@ class Uncloner {
       const x = v[i], tag = isArray(x) ? x[0] : "";
       if (tag === "h") out.length += x[1];
       else if (tag === "k") this.more(out, x[1]);
-      else out[out.length] = this.decode(v[i]);
+      else put(out, out.length, this.decode(v[i]));
     }
     return out;
   }
@@ -307,7 +305,7 @@ class Uncloner {
   // more gives an array its other properties.
   more(out, fields) {
     const keys = objectKeys(fields);
-    for (let i = 0; i < keys.length; i++) defineProperty(out, keys[i], { value: this.decode(fields[keys[i]]), writable: true, enumerable: true, configurable: true });
+    for (let i = 0; i < keys.length; i++) put(out, keys[i], this.decode(fields[keys[i]]));
   }
 
   map(v) {
@@ -340,7 +338,6 @@ class Uncloner {
   }
 }
 
-const hide = (object, name, value) => defineProperty(object, name, { value, writable: true, enumerable: false, configurable: true });
 const bufferOf = (base64) => apply(viewBuffer, fromBase64(base64), []);
 
 const structuredClone = function (value, options = undefined) {

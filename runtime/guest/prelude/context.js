@@ -10,10 +10,9 @@ class Identity {
 }
 
 class GadgetContext {
-  constructor(id) {
-    this.id = new Identity(id);
-    this.storage = new Storage();
-  }
+  id;
+  storage = new Storage();
+  constructor(id) { this.id = new Identity(id); }
 
   // waitUntil: the timer, which never runs, keeps the host from ending a gadget that seems to have nothing to do. A failure
   // must not go unnoticed.

@@ -13,7 +13,7 @@ class Context {
   }
 
   hold(stub) {
-    this.held ??= [];
+    this.held ??= free([]);
     this.held[this.held.length] = handlerOf(stub);
     return stub;
   }
@@ -32,7 +32,7 @@ const decode = (v, cx, depth) => {
   const keys = objectKeys(v);
   for (let i = 0; i < keys.length; i++) {
     const k = keys[i];
-    if (k in ObjectPrototype || k === "toJSON") { // never delivered, but what is in it must be let go
+    if (hasOwn(objectNames, k) || k === "toJSON") { // never delivered, but what is in it must be let go
       const x = v[k];
       delete v[k];
       if (isObject(x)) decode(x, cx, depth + 1);
@@ -48,7 +48,7 @@ const place = (parent, key, cx, depth) => {
     if (value.state === 1) parent[key] = copyIn(value.value, cx, 0);
     else {
       parent[key] = undefined;
-      cx.waits ??= [];
+      cx.waits ??= free([]);
       cx.waits[cx.waits.length] = parent;
       cx.waits[cx.waits.length] = key;
       cx.waits[cx.waits.length] = value;
@@ -151,7 +151,7 @@ const decodeError = (v, cx, depth) => {
       const k = keys[i];
       if (k === "name" || k === "message" || k === "stack") continue;
       if (k === "cause" || k === "errors") hide(error, k, props[k]);
-      else error[k] = props[k];
+      else put(error, k, props[k]);
     }
   }
   return error;

@@ -39,7 +39,7 @@ const encode = (v, out, depth) => {
   if (v === null) return null;
   if (depth > maxDepthRPC) throw new RangeErrorClass(`a value may be nested ${maxDepthRPC} levels deep (does it contain itself?)`);
   if (isArray(v)) {
-    const list = [];
+    const list = free([]);
     for (let i = 0; i < v.length; i++) list[i] = encode(v[i], out, depth + 1);
     return [list];
   }
@@ -93,7 +93,7 @@ const encodeBytes = (bytes, kind, out) => {
 const maxErrors = 100;
 
 const encodeError = (error, out, depth) => {
-  const e = ["error", textOf(error.name), textOf(error.message)];
+  const e = free(["error", textOf(error.name), textOf(error.message)]);
   out.add(e[1].length + e[2].length);
   const props = create(null), keys = objectKeys(error);
   let any = false;
@@ -116,7 +116,7 @@ const encodeReference = (v, out, depth) => {
   if (out.scope !== null) return out.scope.capture(handler, v);
   if (handler === undefined) {
     const box = new Box(v, false);
-    out.boxes ??= [];
+    out.boxes ??= free([]);
     out.boxes[out.boxes.length] = box;
     return ["export", exportBox(box, out)];
   }
@@ -132,7 +132,7 @@ const encodeHook = (hook, path, out, depth) => {
   }
   const future = hook instanceof Remote && path === null ? hook.future : hook.pull(path === null ? [] : path);
   const n = exportFuture(future, out);
-  out.after ??= [];
+  out.after ??= free([]);
   out.after[out.after.length] = n;
   return ["promise", n];
 };
@@ -150,7 +150,7 @@ const errorExpression = (thrown) => {
     if (typeof thrown !== "function" && !(isObject(thrown) && isTarget(thrown))) {
       const e = encode(thrown, out, 0);
       if (out.exported === null) {
-        const text = stringify(e);
+        const text = toText(e);
         if (typeof text === "string") return text;
       }
     }

@@ -53,7 +53,7 @@ const bind = (root, name) => {
   const handler = root.child(name);
   handler.owner = false;
   hide(env, name, makeProxy(new BindingHandler(handler.hook, handler.path)));
-  defineProperty(env, name, { enumerable: true, writable: false });
+  defineProperty(env, name, { __proto__: null, enumerable: true, writable: false });
 };
 
 // BindingHandler is a promise of RPC that shows itself as a stub: awaiting it gives itself.
@@ -65,4 +65,8 @@ class BindingHandler extends StubHandler {
     return super.get(target, name);
   }
   getPrototypeOf() { return RpcStub.prototype; }
+}
+
+for (const Class of [Future, Box, Local, Later, StubHandler, Context, Outgoing, Shared, Remote, Restored, Given, Scope, Recorder, Placeholder, Section, Cloner, Uncloner]) {
+  free(Class.prototype);
 }

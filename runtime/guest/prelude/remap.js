@@ -24,7 +24,7 @@ const dropCaptures = (captures) => { for (let i = 0; i < captures.length; i++) c
 
 const captured = (list, cx) => {
   if (!isArray(list)) throw wrong("captures");
-  const hooks = [];
+  const hooks = free([]);
   for (let i = 0; i < list.length; i++) {
     const c = list[i];
     if (!isArray(c) || c.length !== 2) throw wrong("capture");
@@ -39,7 +39,7 @@ const captured = (list, cx) => {
 };
 
 const mapList = (list, captures, instructions, depth, out) => {
-  const results = [];
+  const results = free([]);
   let missing = list.length;
   if (missing === 0) return out.settle(1, results);
   const one = () => { if (--missing === 0 && out.state === 2) letGo(results); };
@@ -61,7 +61,7 @@ const letGo = (value) => eachReference(value, (handler, target) => {
 // Scope is the table of one element's instructions. It owns what their calls gave, until the last one has its outcome: what
 // is part of that has a handle of its own by then.
 class Scope {
-  values = []; boxes = null; stubs = []; over = false;
+  values = free([]); boxes = null; stubs = free([]); over = false;
   constructor(captures) { this.captures = captures; }
 
   own(value) {
@@ -90,7 +90,7 @@ const mapOne = (value, captures, instructions, depth) => {
   scope.values[0] = settled(value);
   let last = null;
   for (let i = 0; i < instructions.length; i++) {
-    const cx = new Context(scope), instruction = parseJSON(stringify(instructions[i]));
+    const cx = new Context(scope), instruction = parseJSON(toText(instructions[i]));
     scope.values[i + 1] = last = carryOut(instruction, cx, depth + 1, scope, i + 1 === instructions.length);
   }
   last.when(() => scope.end(), () => scope.end());
@@ -130,13 +130,13 @@ const scoped = (n, scope) => {
 
 // Recorder records what a mapper does with its placeholder.
 class Recorder {
-  captures = []; hooks = []; instructions = []; parent = null;
+  captures = free([]); hooks = free([]); instructions = free([]); parent = null;
 
   // call adds an instruction and returns the hook of its outcome.
   call(target, path, args) {
     const instruction = ["pipeline", target, path];
     if (args !== null) {
-      const out = new Outgoing(), list = [];
+      const out = new Outgoing(), list = free([]);
       out.scope = this;
       for (let i = 0; i < args.length; i++) list[i] = encode(args[i], out, 1);
       instruction[3] = list;
@@ -218,7 +218,7 @@ const sendMap = (handler, mapper) => {
   }
   if (hook instanceof Remote && hook.future.state === 0) {
     if (sessionError !== null) throw sessionError;
-    const text = `["push",["remap",${hook.id},${stringify(path)},${stringify(r.captures)},${stringify(r.instructions)}]]`;
+    const text = `["push",["remap",${hook.id},${toText(path)},${toText(r.captures)},${toText(r.instructions)}]]`;
     return makeStub(sendPush(text, new Outgoing()), []);
   }
   const captures = r.hooks, out = new Future();

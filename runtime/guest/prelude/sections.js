@@ -13,8 +13,8 @@
 //     time is up.
 class Section {
   ended = false;
-  children = []; // sections that wait to begin
-  waiting = []; // {at, stream, run}: events that came while a section inside this one was open
+  children = free([]); // sections that wait to begin
+  waiting = free([]); // {at, stream, run}: events that came while a section inside this one was open
   outcome = null; // {state, value} of the callback: the section ends next
   constructor(parent) { this.parent = parent; }
 }
@@ -40,7 +40,7 @@ const enters = (s) => {
 // holdEvent has a message wait. Whatever comes first of those that may run then runs instead: a flood of messages holds up nothing.
 // What the message names is kept for it, because it may be released before the message runs.
 const holdEvent = (s, stream, expression, run) => {
-  const { waiting } = openOne(s), kept = [];
+  const { waiting } = openOne(s), kept = free([]);
   keepNamed(expression, kept, 0);
   waiting[waiting.length] = { at: now(), stream, run: () => {
     if (sessionError !== null) return;
@@ -71,7 +71,7 @@ const moveStream = (stream, from, to) => {
   from = openOne(from);
   to = openOne(to);
   if (from === to) return;
-  const stay = [];
+  const stay = free([]);
   for (let i = 0; i < from.waiting.length; i++) {
     const event = from.waiting[i], list = event.stream === stream ? to.waiting : stay;
     list[list.length] = event;
@@ -113,7 +113,7 @@ const closeSection = (s) => {
     children[children.length] = s.children[i];
     s.children[i].parent = s.parent;
   }
-  s.waiting = s.children = [];
+  s.waiting = s.children = free([]);
 };
 
 // runCallback calls what a section is for. failed is what to do if it fails.

@@ -139,14 +139,14 @@ const exportBox = (box, out) => {
     n = box.exported = --exportsChosen;
     exports_.set(n, new Shared(box));
   }
-  out.exported ??= [];
+  out.exported ??= free([]);
   out.exported[out.exported.length] = n;
   return n;
 };
 
 const exportEntry = (entry, out) => {
   exports_.set(--exportsChosen, entry);
-  out.exported ??= [];
+  out.exported ??= free([]);
   return out.exported[out.exported.length] = exportsChosen;
 };
 
@@ -155,7 +155,7 @@ const exportFuture = (future, out) => {
   exports_.set(n, entry);
   entry.owned = false;
   future.when((value) => entry.settle(1, value), (error) => entry.settle(2, error));
-  out.exported ??= [];
+  out.exported ??= free([]);
   out.exported[out.exported.length] = n;
   return n;
 };
@@ -186,11 +186,11 @@ const sendCall = (target, path, args) => {
   if (sessionError !== null) return new Later(failed(sessionError));
   const out = new Outgoing();
   try {
-    let text = `["push",["pipeline",${target},${stringify(path)}`;
+    let text = `["push",["pipeline",${target},${toText(path)}`;
     if (args !== null) {
-      const list = [];
+      const list = free([]);
       for (let i = 0; i < args.length; i++) list[i] = encode(args[i], out, 1);
-      text += "," + stringify(list);
+      text += "," + toText(list);
     }
     return sendPush(text + "]]", out);
   } catch (thrown) {
@@ -211,11 +211,11 @@ const sendPush = (text, out) => {
 // the size of the message.
 const sendStream = (target, method, args) => {
   if (sessionError !== null) throw sessionError;
-  const out = new Outgoing(), list = [];
+  const out = new Outgoing(), list = free([]);
   let text;
   try {
     for (let i = 0; i < args.length; i++) list[i] = encode(args[i], out, 1);
-    text = `["stream",["pipeline",${target},["${method}"],${stringify(list)}]]`;
+    text = `["stream",["pipeline",${target},["${method}"],${toText(list)}]]`;
     send(text, out);
   } catch (thrown) {
     rollBack(out);
@@ -253,7 +253,7 @@ const sendResult = (entry, value) => {
   answering = entry;
   answeringOut = out;
   try {
-    const text = `["resolve",${entry.id},${stringify(encode(value, out, 0))}]`;
+    const text = `["resolve",${entry.id},${toText(encode(value, out, 0))}]`;
     if (entry.boxes === null && out.boxes !== null) {
       entry.boxes = out.boxes;
       for (let i = 0; i < out.boxes.length; i++) out.boxes[i].count++;
@@ -338,7 +338,7 @@ const enterCall = (expression, entry) => {
 // interruptSession fails what the host has cut off: the call that was being entered, or, if it was a job, every call
 // that waits, because nobody can tell whose job it was and its promise will never be settled.
 const interruptSession = (text) => {
-  const error = new ErrorClass(text), cut = [];
+  const error = new ErrorClass(text), cut = free([]);
   recorder = null;
   if (answering !== null) { // it was the writing of this outcome that took too long
     const entry = answering;
@@ -423,7 +423,7 @@ const receiveAbort = (expression) => {
 const endSession = (error) => {
   if (sessionError !== null) return;
   sessionError = error;
-  const hooks = [], entries = [];
+  const hooks = free([]), entries = free([]);
   apply(mapEach, imports, [(hook) => { hooks[hooks.length] = hook; }]);
   apply(mapEach, exports_, [(entry, n) => { if (n !== 0) entries[entries.length] = entry; }]);
   imports.clear();

@@ -18,7 +18,7 @@ const readKey = (key) => {
 
 // readKeys gives what is there in the order of the keys, whatever order they are asked for in.
 const readKeys = (keys) => {
-  const found = new MapClass(), sorted = apply(sortList, apply(slice, keys, []), []);
+  const found = new MapClass(), sorted = apply(sortList, copyOf(keys, 0), []);
   for (let i = 0; i < sorted.length; i++) {
     const text = hostGet(storageKey(sorted[i]));
     if (text !== undefined) apply(mapAdd, found, [sorted[i], decodeValue(text)]);
@@ -60,7 +60,7 @@ const listMap = (options) => {
 
 // writeKeys encodes every value before it writes the first, so that a value that cannot be stored changes nothing.
 const writeKeys = (values) => {
-  const keys = objectKeys(values), texts = [];
+  const keys = objectKeys(values), texts = free([]);
   for (let i = 0; i < keys.length; i++) texts[i] = encodeStored((storageKey(keys[i]), values[keys[i]]));
   for (let i = 0; i < keys.length; i++) hostPut(keys[i], texts[i]);
 };

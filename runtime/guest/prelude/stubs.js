@@ -15,7 +15,7 @@ class Future {
   when(ok, fail) {
     if (this.state === 1) ok(this.value);
     else if (this.state === 2) fail(this.value);
-    else if (this.waiters === null) this.waiters = [ok, fail];
+    else if (this.waiters === null) this.waiters = free([ok, fail]);
     else {
       this.waiters[this.waiters.length] = ok;
       this.waiters[this.waiters.length] = fail;
@@ -121,6 +121,7 @@ class StubHandler {
       this.awaited = true;
       const future = this.hook.pull(this.path);
       this.native = new PromiseClass((resolve, reject) => future.when((value) => resolve(ownResult(value)), reject));
+      hide(this.native, "constructor", undefined); // then asks it for a species
     }
     return apply(promiseThen, this.native, [ok, fail]);
   }
@@ -149,14 +150,14 @@ class StubHandler {
       case "map": return (mapper) => sendMap(this, mapper);
       case "then": return this.path === null ? undefined : (ok, fail) => this.then(ok, fail);
       case "catch": return this.path === null ? undefined : (fail) => this.then(undefined, fail);
-      case "finally": return this.path === null ? undefined : (f) => { this.then(); return this.native.finally(f); };
+      case "finally": return this.path === null ? undefined : (f) => { this.then(); return apply(promiseFinally, this.native, [f]); };
     }
     return makeProxy(this.child(name, receiver));
   }
 
   // child is the promise of a property. It keeps its parent's proxy, which must not count as abandoned before.
   child(name, proxy) {
-    const path = this.path === null ? [] : apply(slice, this.path, []);
+    const path = this.path === null ? free([]) : copyOf(this.path, 0);
     path[path.length] = isIndex(name) ? +name : name; // an item of a list has a number on the wire
     const child = new StubHandler(this.hook, path, false);
     child.parent = this;
@@ -207,7 +208,7 @@ const handlerOf = (value) => (typeof value === "function" ? stubHandlers.get(val
 
 // ownResult gives the receiver of a result the means to dispose every stub in it.
 const ownResult = (value) => {
-  if (isObject(value) && !isTarget(value) && !hasOwn(value, symbolDispose) && Object.isExtensible(value)) {
+  if (isObject(value) && !isTarget(value) && !hasOwn(value, symbolDispose) && isExtensible(value)) {
     hide(value, symbolDispose, () => eachReference(value, (handler) => { if (handler !== null) handler.dispose("with the result it came in"); }, 0));
   }
   return value;
@@ -230,10 +231,12 @@ class RpcStub {
 }
 
 class DurableObject {
+  ctx; env;
   constructor(ctx, env) { this.ctx = ctx; this.env = env; }
 }
 
 class WorkerEntrypoint {
+  ctx; env;
   constructor(ctx, env) { this.ctx = ctx; this.env = env; }
 }
 

@@ -4,7 +4,7 @@ const maxDepthRPC = 256;
 // reach returns a property of a value as the other side may see it. On an object that passes by reference these
 // are the methods and getters of its class; on plain data its own properties; nothing of Object.prototype.
 const reach = (value, name) => {
-  if (name in ObjectPrototype) return undefined;
+  if (hasOwn(objectNames, name)) return undefined;
   if (value === null) return undefined;
   if (value === undefined) throw new TypeErrorClass(`Cannot read properties of ${value} (reading '${name}')`);
   if (value === mainTarget) return reachMember(value, name);
@@ -20,7 +20,13 @@ let mainTarget = null;
 
 const reachMember = (value, name) => {
   if (hasOwn(value, name)) throw new TypeErrorClass(`'${name}' is a property of the instance: only methods and getters of its class can be reached.`);
-  return value[name];
+  return name in ObjectPrototype ? memberOf(value, name) : value[name];
+};
+
+// memberOf is a member of the classes of a value, and not what a gadget has put on Object.prototype.
+const memberOf = (value, name) => {
+  for (let p = getPrototypeOf(value); p !== null && p !== ObjectPrototype; p = getPrototypeOf(p)) if (hasOwn(p, name)) return value[name];
+  return undefined;
 };
 
 // run calls (or, with args null, reads) what lies at the path below value, and settles out with the outcome. held
@@ -30,7 +36,7 @@ const run = (value, path, args, held, out) => {
   try {
     for (let i = 0; i < path.length; i++) {
       const handler = handlerOf(value);
-      if (handler !== undefined) return forward(handler, apply(slice, path, [i]), args, held, out);
+      if (handler !== undefined) return forward(handler, copyOf(path, i), args, held, out);
       parent = value;
       value = reach(value, path[i]);
     }
@@ -50,7 +56,7 @@ const bound = (f, self) => function () { return apply(f, self, arguments); };
 const forward = (handler, rest, args, held, out) => {
   try {
     handler.check();
-    const path = handler.path === null ? [] : apply(slice, handler.path, []);
+    const path = handler.path === null ? free([]) : copyOf(handler.path, 0);
     for (let i = 0; i < rest.length; i++) path[path.length] = rest[i];
     const hook = args === null ? null : handler.hook.call(path, args);
     const future = hook === null ? handler.hook.pull(path) : hook.pull([]);
@@ -70,7 +76,7 @@ const finish = (value, path, held, out) => {
       let promise = null;
       if (getPrototypeOf(value) === PromisePrototype) promise = value;
       else if (!isArray(value) && typeof value.then === "function") promise = new PromiseClass((resolve) => resolve(value));
-      if (promise !== null) return void apply(promiseThen, promise, [(v) => finish2(v, path, held, out), (e) => end(2, e, path, held, out)]);
+      if (promise !== null) return whenSettled(promise, (v) => finish2(v, path, held, out), (e) => end(2, e, path, held, out));
     }
   } catch (thrown) { return end(2, thrown, path, held, out); }
   end(1, value, path, held, out);
@@ -149,13 +155,13 @@ const copyIn = (value, cx, depth) => {
   if (stub !== undefined) return cx === null ? stub : cx.hold(stub);
   if (depth > maxDepthRPC) throw new RangeErrorClass(`a value may be nested ${maxDepthRPC} levels deep`);
   if (isArray(value)) {
-    const copy = [];
+    const copy = free([]);
     for (let i = 0; i < value.length; i++) copy[i] = copyIn(value[i], cx, depth + 1);
-    return copy;
+    return setPrototypeOf(copy, ArrayPrototype);
   }
   const prototype = getPrototypeOf(value);
   if (prototype !== ObjectPrototype && prototype !== null) return value;
-  const copy = {}, keys = objectKeys(value);
+  const copy = create(null), keys = objectKeys(value);
   for (let i = 0; i < keys.length; i++) copy[keys[i]] = copyIn(value[keys[i]], cx, depth + 1);
-  return copy;
+  return setPrototypeOf(copy, ObjectPrototype);
 };

@@ -89,7 +89,7 @@ const breakOff = (t, error) => {
   undoTransaction(t);
   while (!t.ended) {
     const s = innermost, inside = s.children;
-    s.children = [];
+    s.children = free([]);
     closeSection(s);
     s.breakOff(error);
     for (let i = 0; i < inside.length; i++) {
