@@ -5,7 +5,7 @@
 #   PROGRAMS random programs run on the guest's half of the protocol and on the official one
 #   KILLS    a program killed with SIGKILL and opened again: in mid-write, and while it evicts; a fifth of it in mid-alarm
 #   CUTS     power cuts of a recorded disk
-#   CYCLES   a store opened and closed
+#   CYCLES   a store opened and closed; a gadget opened, called and closed in a child
 #   PLATFORM random programs of each part of the web platform, run in a gadget and in node
 #   DAMAGES  a file damaged at random, for each kind of damage
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
@@ -135,6 +136,9 @@ func (h hostile) attack(t *testing.T, c *Child) {
 	if h.quota > 0 {
 		s.Storage = quotaStore(t, h.quota)
 	}
+	if store, ok := s.Storage.(io.Closer); ok {
+		defer store.Close()
+	}
 	i, err := c.Start(t.Context(), s)
 	if h.start != "" {
 		if err == nil || !strings.Contains(err.Error(), h.start) {
@@ -258,7 +262,6 @@ func quotaStore(t *testing.T, quota int64) Storage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
 	return store
 }
 

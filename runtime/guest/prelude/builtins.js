@@ -1,7 +1,7 @@
 // Everything the prelude uses of the language is taken here, before a gadget's code runs: a gadget may replace any
 // of it for itself. The rest of the prelude therefore calls no method through a shared prototype, iterates by
 // index, and spreads nothing.
-const apply = Reflect.apply;
+const apply = Reflect.apply, construct = Reflect.construct;
 const getPrototypeOf = Object.getPrototypeOf, objectKeys = Object.keys, hasOwn = Object.hasOwn;
 const setPrototypeOf = Object.setPrototypeOf, ArrayPrototype = Array.prototype;
 const create = Object.create, defineProperty = Object.defineProperty, freeze = Object.freeze;

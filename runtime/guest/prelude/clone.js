@@ -40,7 +40,7 @@ const encodeValue = (value, stored = false) => {
 // that JSON changes, or with an object met twice.
 const plainJSON = (value) => {
   const seen = new OwnSet(), inside = free([]); // the objects around the one being visited
-  let depth = 0;
+  let depth = 0, over = null;
   if (asksPrototypes()) return null;
   try {
     return stringify(value, function (key, v) {
@@ -54,7 +54,7 @@ const plainJSON = (value) => {
           if (v !== this[key] || seen.has(v)) break;
           seen.add(v);
           inside[depth++] = v;
-          if (depth > maxCloneDepth) throw tooDeep(); // also because the engine's time grows with its square
+          if (depth > maxCloneDepth) throw over = tooDeep(); // also because the engine's time grows with its square
           if (isArray(v)) {
             if (objectKeys(v).length === v.length) return v;
             break;
@@ -65,7 +65,10 @@ const plainJSON = (value) => {
       }
       throw notPlain;
     });
-  } catch { return null; } // it is not plain, or a toJSON of the gadget's throws, which the cloner does not ask
+  } catch (thrown) {
+    if (thrown === over) throw thrown;
+    return null; // it is not plain, or a toJSON of the gadget's throws, which the cloner does not ask
+  }
 };
 const notPlain = {};
 const tooDeep = () => new RangeErrorClass(`a stored value may be nested ${maxCloneDepth} levels deep`);

@@ -1,11 +1,13 @@
 // What the child calls.
 let Gadget = null;
+class Shell {} // is made with the gadget's class as its own, which runs nothing of it
 
 const guest = {
   // boot takes the namespace of server.js. It returns "", or what is wrong with it.
   boot(namespace) {
     try { Gadget = namespace.Gadget; } catch (thrown) { return "server.js cannot be used: " + errorText(thrown); }
     if (typeof Gadget !== "function") return "server.js has no exported class named Gadget";
+    try { construct(Shell, [], Gadget); } catch { return "server.js exports a Gadget that is not a class: write export class Gadget extends DurableObject"; }
     return "";
   },
 

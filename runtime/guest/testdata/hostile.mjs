@@ -92,7 +92,7 @@ equal("dropped keys are let go", g2.sent.join(), '["release",-3,1]');
 equal("no failure 2", g2.failure, "");
 
 const g4 = await Guest.open(head + "export class Gadget extends DurableObject { huge() { return 'x'.repeat(33 * 1024 * 1024) } }", { memoryLimit: 512 << 20 });
-equal("a message over the limit", run(g4, "huge"), '["reject",1,["error","RangeError","a message may have 33554432 characters"]]');
+equal("a message over the limit", run(g4, "huge"), '["reject",1,["error","RangeError","a message may have 33554432 characters: send it in parts, or as a stream"]]');
 
 // Loops and hunger end in an error (the deadline and the memory limit are the host's).
 const g3 = await open("export class Gadget extends DurableObject { ok() { return 1 } eat() { const a = []; for (;;) a.push(new Array(1000).fill(a.length)) } }");
