@@ -41,7 +41,6 @@ const encodeValue = (value, stored = false) => {
 const plainJSON = (value) => {
   const seen = new OwnSet(), inside = free([]); // the objects around the one being visited
   let depth = 0, over = null;
-  if (asksPrototypes()) return null;
   try {
     return stringify(value, function (key, v) {
       while (depth > 0 && inside[depth - 1] !== this) depth--;
