@@ -70,7 +70,7 @@ dialog footer { display: flex; gap: 8px; align-items: center; color: var(--muted
 .prose a, .card a { color: var(--accent); } .prose pre { padding: 10px 12px; border-radius: 6px; background: var(--page); overflow-x: auto; }
 code { font: 400 12px ui-monospace, Menlo, Consolas, monospace; } .prose blockquote { margin: 0; padding-left: 12px; border-left: 3px solid var(--line); color: var(--muted); }
 .task { list-style: none; margin-left: -18px; display: grid; grid-template-columns: 20px minmax(0, 1fr); align-items: baseline; } .task > div { grid-column: 2; } .task.done > span { color: var(--muted); }
-table { border-collapse: collapse; } .table { overflow-x: auto; } th, td { padding: 4px 16px 4px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; } input[type=checkbox] { margin: 0; accent-color: var(--accent); }
+table { border-collapse: collapse; } .table { overflow-x: auto; } th, td { padding: 4px 16px 4px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; } input[type=checkbox] { margin: 2px 0 0; accent-color: var(--accent); } .task > input { align-self: start; }
 .archive { display: flex; flex-direction: column; gap: 4px; } .archive li { display: flex; gap: 8px; align-items: center; padding: 6px 0; border-bottom: 1px solid var(--line); list-style: none; }
 .archive li span { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } .archive ul { margin: 0; padding: 0; }
 .toast { position: fixed; left: 50%; bottom: 20px; transform: translateX(-50%); max-width: calc(100vw - 32px); padding: 8px 14px; border-radius: 8px; background: var(--ink); color: var(--page); box-shadow: var(--shadow); z-index: 20; }
