@@ -71,7 +71,7 @@ var badInputs = []badInput{
 	{"NUL", onlyServer("\x00\x00\x00\x00"), KindSyntax, []string{"SyntaxError", "server.js:1"}},
 	{"CommonJS", onlyServer(`module.exports = class Gadget {}`), KindStart, []string{"ReferenceError: module is not defined", "server.js:1"}},
 	{"JSON that is none", imports(`import "./a.json";`, "a.json", "{\n\"a\":\n}"), KindSyntax, []string{"a.json is not JSON: line 3"}},
-	{"server.wasm that is no module", map[string]string{"server.wasm": "hello"}, KindNoGadget, []string{"server.wasm"}},
+	{"server.wasm that is no module", map[string]string{"server.wasm": "hello"}, KindNoGadget, []string{"server.wasm is not a WebAssembly module", "write server.js"}},
 	{"server.wasm that is a module", map[string]string{"server.wasm": anyModule}, KindNoGadget, []string{"server.wasm comes with a later version", "write server.js"}},
 	{"an import of a module", imports(`import "./x.wasm";`, "x.wasm", anyModule+"\xff"), KindSyntax, []string{"x.wasm cannot be imported", "later version"}},
 	{"odd names", imports(`import "./é😀.js"; import x from "./a b%20?#.txt"; if (x !== "t") throw 1;`, "é😀.js", "", "a b%20?#.txt", "t", "", "x", "..", "x",

@@ -189,6 +189,7 @@ func (b *box) forget(w *worker) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.workers, w.id)
+	b.freer.Soon()
 }
 
 // Settle is long enough for an idle instance to drop its native stacks and for the child to give free memory back.

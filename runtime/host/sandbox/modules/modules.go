@@ -64,7 +64,10 @@ func Missing(files map[string][]byte) string {
 	if _, ok := files["server.js"]; ok {
 		return ""
 	}
-	if _, ok := files["server.wasm"]; ok {
+	if b, ok := files["server.wasm"]; ok {
+		if !bytes.HasPrefix(b, []byte("\x00asm")) {
+			return "server.wasm is not a WebAssembly module: write server.js"
+		}
 		return "server.wasm comes with a later version of Toolshed: write server.js meanwhile"
 	}
 	return "there is no server.js"
