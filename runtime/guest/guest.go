@@ -59,6 +59,7 @@ var lateParts = []latePart{
 	{"encoding", []string{"encoding.js"}, []string{"TextEncoderStream", "TextDecoderStream"}, []string{"decoderOf"}},
 	{"transfer", []string{"transfer.js"}, []string{}, []string{"cloneWith"}},
 	{"subtle", []string{"subtle.js"}, []string{"CryptoKey", "SubtleCrypto"}, []string{"subtle"}},
+	{"table", []string{"table.js"}, []string{}, []string{"tableText"}},
 	{"wire", []string{"wire.js"}, []string{}, []string{"newPipe", "takeReadable", "receiveWritable", "receiveBlob", "receiveValue", "receiveMessage", "encodeValue"}},
 }
 
@@ -82,7 +83,7 @@ func Prelude() string {
 	var b strings.Builder
 	b.WriteString("((lateTexts) => { \"use strict\";\n")
 	for _, name := range parts {
-		b.WriteString(source(name))
+		b.WriteString(code(name))
 	}
 	b.WriteString("return guest;\n})({")
 	for _, part := range lateParts {
@@ -96,15 +97,11 @@ func Prelude() string {
 	return b.String()
 }
 
-// literal returns the part's text as a string literal, without the comments and indents, which only cost memory.
+// literal returns the part's text as a string literal.
 func (p latePart) literal() []byte {
 	var b strings.Builder
 	for _, name := range p.files {
-		for line := range strings.Lines(source("late/" + name)) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
-				b.WriteString(line + "\n")
-			}
-		}
+		b.WriteString(code("late/" + name))
 	}
 	b.WriteString("return { " + strings.Join(append(slices.Clone(p.globals), p.shares...), ", ") + " };")
 	literal, err := json.Marshal(b.String())
@@ -112,6 +109,18 @@ func (p latePart) literal() []byte {
 		panic("guest: " + err.Error())
 	}
 	return literal
+}
+
+// code returns the text of a part's file without comments and indents: the engine keeps the text of every function, so that
+// they would only cost each gadget memory. No file has a text of more than one line.
+func code(name string) string {
+	var b strings.Builder
+	for line := range strings.Lines(source(name)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
 }
 
 // source returns the text of a part's file.

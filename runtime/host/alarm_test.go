@@ -88,7 +88,7 @@ export class Gadget extends DurableObject {
 		await p;
 		out.push(order.join());
 		await add(() => s.transaction(async () => { s.transactionSync(() => s.kv.put("z", 1)); return await s.sync() ?? "synced" }));
-		// An inner one that nobody waits for is waited for by the outer one, and goes with it.
+		// An inner one that had not begun when the outer one failed comes after that, as in workerd.
 		await add(() => s.transaction(async () => { t(() => s.transaction(async (x) => { await sleep(3); await x.put("inner", 1) })); throw new Error("outer fails") }));
 		await sleep(20);
 		await add(() => s.get("inner"));
@@ -298,7 +298,7 @@ func TestTransactionTraces(t *testing.T) {
 	defer store.Close()
 	i, _ := alarmGadget(t, store, nil)
 	want := `["error x",null,"error roll",[null,null],"error get() came aft|undefined",5,1,[1,null,1],null,"error get() came aft",` +
-		`"error deleteAll() ca|error deleteAll() ca",6,"after,callback","synced","error outer fails",null,"not yet",null]`
+		`"error deleteAll() ca|error deleteAll() ca",6,"after,callback","synced","error outer fails",1,"not yet",null]`
 	v, err := await(t, i.Main().Call(t.Context(), "traces"))
 	if err != nil || v != want {
 		t.Errorf("got  %v (%v)\nwant %s", v, err, want)

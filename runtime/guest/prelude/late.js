@@ -15,7 +15,7 @@ const lateKit = {
   hostRandom, hostDigest, hostHMAC, hostSeal, hostOpen, hostEqual, hostDomain, toBase64, fromBase64,
   Uint8, viewBuffer, bytesOf, isBufferSource, encodeUTF8, isPair, Cloner, Uncloner, bufferBytes, bufferDetached, bufferTransfer, TextDecoder, encodingOf, OwnMap, OwnSet, OwnWeakMap, regExpExec: RegExpPrototype.exec, ArrayBufferPrototype, containerNames,
   TypeErrorClass, RangeErrorClass, DOMExceptionClass, PromiseClass, promiseThen, PromisePrototype, textOf, logFailure, addTimer,
-  moveStream, sectionNow: () => section, sendStream, sendPipe, exportEntry, Future, Context, streamHolders, Refusal, wrong, end, cannotSend,
+  inspect, mapEach, maxShown, maxDepth, MapPrototype, SetPrototype, moveStream, sectionNow: () => section, sendStream, sendPipe, exportEntry, Future, Context, streamHolders, Refusal, wrong, end, cannotSend,
 };
 
 const lateParts = create(null); // name -> what the part gives

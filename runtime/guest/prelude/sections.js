@@ -153,7 +153,7 @@ class Block extends Section {
     this.deadline = addDeadline(() => hostFail(`blockConcurrencyWhile took more than ${blockTime / 1000} s (inside it, no call comes in, and no answer to a call that was made before it)`), blockTime);
     runCallback(this, [], (thrown) => {
       logFailure("blockConcurrencyWhile failed", thrown);
-      hostFail("blockConcurrencyWhile failed: " + errorText(thrown));
+      hostFail("blockConcurrencyWhile failed: " + (isInterrupt(thrown) ? cpuText : errorText(thrown)));
     });
   }
 

@@ -88,7 +88,7 @@ const finish2 = (value, path, held, out) => (typeof value === "function" ? finis
 // end settles the call: stubs of its arguments are disposed, except those that are part of the result.
 const end = (state, value, path, held, out) => {
   if (state === 2 && path !== null) logFailure(`${path.length === 0 ? "a callback" : textOf(apply(join, path, ["."])) + "()"} failed`, value);
-  if (state === 2 && isInterrupt(value)) value = new ErrorClass("the call was interrupted: it used more than the CPU time that one turn may use");
+  if (state === 2 && isInterrupt(value)) value = new ErrorClass("the call was interrupted: " + cpuText);
   if (held !== null) {
     try { release(held, state === 1 ? value : undefined, path); } catch (thrown) { // to look through a result runs code of the gadget
       release(held, undefined, path);
@@ -98,6 +98,8 @@ const end = (state, value, path, held, out) => {
   }
   out.settle(state, value);
 };
+
+const cpuText = "it used more than the CPU time that one turn may use";
 
 // isInterrupt tells whether the engine has turned the end of a turn's time into an ordinary error, as it does for what runs
 // inside a new Promise or a then.

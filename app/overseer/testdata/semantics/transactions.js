@@ -27,6 +27,17 @@ export class Gadget extends Traced {
     }));
   }
 
+  // The inner one is asked for and not waited for before the outer one fails at once.
+  async looseInside() {
+    const { storage } = this.ctx;
+    let inner;
+    await this.attempt("outer", () => storage.transaction(async () => {
+      inner = this.attempt("inner", () => storage.transaction(async (txn) => { await txn.put("inner", 1); await sleep(10); }));
+      throw new Error("own outer failure");
+    }));
+    await inner;
+  }
+
   async throwAtOnce() { await this.attempt("transaction", () => this.ctx.storage.transaction(() => { throw new Error("own failure at once"); })); }
 
   async rollback() {
@@ -180,6 +191,7 @@ export const scenarios = {
   "commit": then("commit", "a"),
   "a callback that throws": then("fail", "a", "b", "c"),
   "a callback that throws at once": then("throwAtOnce"),
+  "one inside that nobody waits for": then("looseInside", "inner"),
   "rollback": then("rollback", "a", "b"),
   "nested": then("nested", "a", "b", "c", "d"),
   "used after its end": then("outside", "a"),
