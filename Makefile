@@ -54,9 +54,10 @@ check:
 unit:
 	env $(COUNTS) go test $(TEST_FLAGS) ./...
 
-# The traces that are compared with workerd's hold pauses, which the race detector stretches: they run without it.
+# The traces that are compared with workerd's hold pauses, which the race detector stretches: they run without it. So do
+# the hostile gadgets and the cycles: they are about the child, which is another process, and take minutes each.
 race:
-	env $(COUNTS) go test -race $(TEST_FLAGS) -skip TestSemanticsAsInWorkerd $(RACY)
+	env $(COUNTS) go test -race $(TEST_FLAGS) -skip 'TestSemanticsAsInWorkerd|TestHostileGadgets|TestOpenCloseCycles' $(RACY)
 
 page-test:
 	cd frontend && npm test --silent && npm run --silent test:page
