@@ -73,11 +73,11 @@ const scenarios = {
 };
 
 // The frames of an error are where the JavaScript that compares happened to run, not what was said.
-const withoutFrames = (text) => text.replace(/\n\s+at .*/g, "");
+const withoutFrames = (text) => text.replace(/\n\s+at [^\n{]*/g, "");
 
 const one = async (f, stub) => {
-  try { return util.inspect(await within(Promise.resolve(f(stub))), { depth: 8, sorted: true, breakLength: 200 }); } catch (e) {
-    return e instanceof Error ? `threw ${e.name}: ${e.message} ${withoutFrames(util.inspect({ ...e }))}` : "threw " + util.inspect(e);
+  try { return withoutFrames(util.inspect(await within(Promise.resolve(f(stub))), { depth: 8, sorted: true, breakLength: 200 })); } catch (e) {
+    return withoutFrames(e instanceof Error ? `threw ${e.name}: ${e.message} ${util.inspect({ ...e })}` : "threw " + util.inspect(e));
   }
 };
 const stats = (session) => JSON.stringify(session.getStats());
