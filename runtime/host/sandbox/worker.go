@@ -206,12 +206,12 @@ func broken(x any) error { return wire.Fail(wire.KindTrap, fmt.Sprint("the sandb
 
 // emit sends a frame. What waits for room does not keep the reader of the link.
 func (w *worker) emit(frame []byte) {
-	if w.vm == nil || w.vm.lasts == nil {
+	if w.vm.lasts == nil {
 		w.box.out.PutSlow(frame, maxQueued)
 		return
 	}
 	if w.box.out.Put(frame) >= maxQueued {
-		w.vm.lasts()
+		w.vm.lasting()
 		w.box.out.Await(maxQueued)
 	}
 }

@@ -129,9 +129,7 @@ func Signal(c chan struct{}) {
 // queues it, after waiting until less than limit bytes are queued or the Outbox is closed.
 func (o *Outbox) PutSlow(frame []byte, limit int) {
 	o.mu.Lock()
-	for o.bytes >= limit && !o.Closed() {
-		o.room.Wait()
-	}
+	o.awaitLocked(limit)
 	if o.busy || len(o.queue) > 0 {
 		o.mu.Unlock()
 		o.Put(frame)
@@ -148,10 +146,14 @@ func (o *Outbox) PutSlow(frame []byte, limit int) {
 // Await waits until less than limit bytes are queued or the Outbox is closed.
 func (o *Outbox) Await(limit int) {
 	o.mu.Lock()
+	o.awaitLocked(limit)
+	o.mu.Unlock()
+}
+
+func (o *Outbox) awaitLocked(limit int) {
 	for o.bytes >= limit && !o.Closed() {
 		o.room.Wait()
 	}
-	o.mu.Unlock()
 }
 
 // rest ends somebody's writing and lets the goroutine write what was queued meanwhile.

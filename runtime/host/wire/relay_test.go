@@ -38,8 +38,8 @@ func TestARelayLosesPatience(t *testing.T) {
 	r := NewRelay(func() { started <- struct{}{} }, time.Millisecond)
 	for range 3 {
 		for range 1000 {
-			if !r.Do(func() {}) {
-				t.Fatal("a short turn lost the link")
+			if !r.Do(func() {}) { // a busy machine may let even this one last
+				<-started
 			}
 		}
 		if r.Do(func() { <-started }) {
