@@ -4,7 +4,7 @@
 // Two walls stand around a gadget. The inner one is WebAssembly with fuel (runtime/fuel): compiled guest code calls
 // back into Go so often that no gadget can hold its process up, and a turn that passes its hard deadline ends. The
 // outer one is the process: when the engine is compiled the child gives away everything it could reach — files,
-// sockets, other processes, its environment — and keeps one socketpair to the kernel.
+// sockets, other processes, its environment — and keeps two pipes to the kernel.
 //
 // A Child holds the gadgets of one workspace; an Instance is one running gadget in it. The kernel keeps the storage
 // and the Cap'n Web session of every instance. The child runs one turn at a time for each instance and sends what the

@@ -15,7 +15,7 @@ import (
 // Config says how to start a child.
 type Config struct {
 	// Command builds the command of the gadget-host role. StartChild replaces its environment by an empty one, its
-	// standard streams by the null device, and adds the socket as descriptor 3.
+	// standard streams by the null device, and adds the ends of two pipes as descriptors 3 and 4.
 	Command func() (*exec.Cmd, error)
 	// Build must equal the build the child was made from; another one is refused.
 	Build string

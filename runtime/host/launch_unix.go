@@ -9,11 +9,11 @@ import (
 	"os/exec"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"toolshed/runtime/host/wire"
 )
 
-// launch starts the child with one end of a new socketpair as descriptor 3 and returns the other end. Where the
-// system lets it, the child gets namespaces of its own without a network and without other processes; if not, it is
+// launch starts the child with the ends of two new pipes, to read from descriptor 3 and to write to descriptor 4, and
+// returns the others. Where the system lets it, the child gets namespaces of its own without a network and without other processes; if not, it is
 // started without them.
 func launch(command func() (*exec.Cmd, error)) (io.ReadWriteCloser, *exec.Cmd, Wall, error) {
 	space := Wall{Name: "network namespace"}
@@ -39,26 +39,21 @@ func launchWith(command func() (*exec.Cmd, error), attr *syscall.SysProcAttr) (i
 	if err != nil {
 		return nil, nil, err
 	}
-	syscall.ForkLock.RLock()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	if err == nil {
-		unix.CloseOnExec(fds[0])
-		unix.CloseOnExec(fds[1])
-	}
-	syscall.ForkLock.RUnlock()
+	toRead, down, err := os.Pipe()
 	if err != nil {
-		return nil, nil, os.NewSyscallError("socketpair", err)
-	}
-	theirs := os.NewFile(uintptr(fds[1]), "gadget host")
-	defer theirs.Close()
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		unix.Close(fds[0])
 		return nil, nil, err
 	}
-	ours := os.NewFile(uintptr(fds[0]), "kernel") // non-blocking: reads wait in the poller and Close ends them
+	defer toRead.Close()
+	up, toWrite, err := os.Pipe()
+	if err != nil {
+		down.Close()
+		return nil, nil, err
+	}
+	defer toWrite.Close()
+	ours := wire.Duplex{ReadCloser: up, Writer: down}
 	cmd.Env = []string{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, nil, nil
-	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.ExtraFiles = []*os.File{toRead, toWrite}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = attr
 	if err := cmd.Start(); err != nil {

@@ -1,4 +1,4 @@
-// Package sandbox is the child's half of runtime/host: the process that holds nothing but one socket and runs gadgets in
+// Package sandbox is the child's half of runtime/host: the process that holds nothing but the link to the kernel and runs gadgets in
 // the JavaScript engine.
 //
 // Main compiles the engine with fuel, makes the start image, gives up every privilege and then deals with frames. Each

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeOthers closes every descriptor above 3 that is not the Go runtime's own.
+// closeOthers closes every descriptor above 4 that is not the Go runtime's own.
 func closeOthers() {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -16,7 +16,7 @@ func closeOthers() {
 	}
 	for _, e := range entries {
 		fd, err := strconv.Atoi(e.Name())
-		if err != nil || fd <= 3 {
+		if err != nil || fd <= 4 {
 			continue
 		}
 		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && !strings.HasPrefix(to, "anon_inode:[event") {

@@ -11,6 +11,9 @@ import (
 // writeNow returns a function that writes as much as the system takes without waiting, and returns the rest. An error
 // leaves the rest too: whoever writes it meets the error again. It is nil for anything but a file in the poller.
 func writeNow(w io.Writer) func([]byte) []byte {
+	if d, ok := w.(Duplex); ok {
+		w = d.Writer
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil
