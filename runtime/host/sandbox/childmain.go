@@ -116,6 +116,9 @@ func Main(build string, options Options) int {
 // idle one is dealt with at once, but a turn that lasts gives the reading away.
 func (b *box) serve() {
 	for {
+		if !b.more() {
+			b.out.Flush()
+		}
 		f, err := wire.Read(b.in)
 		if err != nil {
 			b.ended <- 0
@@ -149,7 +152,7 @@ func (b *box) serve() {
 		}
 		switch f.Kind {
 		case wire.Deliver:
-			if b.mayDeal(f) && w.borrow(f.Body) {
+			if b.mayDeal(w, f.Body) {
 				if !b.relay.Do(w.inline) {
 					w.giveBack()
 					return
@@ -172,18 +175,21 @@ func (b *box) serve() {
 	}
 }
 
-// mayDeal tells whether the reader may deal with a message itself: a large one, or one with a frame for another instance
-// behind it, is for a goroutine of its own.
-func (b *box) mayDeal(f wire.Frame) bool {
-	if len(f.Body) > maxInline {
-		return false
-	}
-	next, err := b.in.Peek(min(b.in.Buffered(), wire.Head))
-	return err == nil && (len(next) < wire.Head || wire.InstanceOf(next) == f.Inst)
+// mayDeal tells whether the reader may deal with a message itself: a large one is for a goroutine of its own, and so is one
+// with another behind it if it may take longer than waking that goroutine does.
+func (b *box) mayDeal(w *worker, message []byte) bool {
+	more := b.more()
+	return len(message) <= maxInline && (!more || w.quick.Load()) && w.borrow(message, more)
 }
 
+// more tells whether the next frame has begun to arrive.
+func (b *box) more() bool { return b.in.Buffered() >= wire.Head }
+
 // giveAway is called in a turn that lasts longer than the reader of the link can wait, if it is the reader who runs it.
-func (b *box) giveAway() { b.relay.GiveAway(b.relay.Doing()) }
+func (b *box) giveAway() {
+	b.out.Flush()
+	b.relay.GiveAway(b.relay.Doing())
+}
 
 func (b *box) forget(w *worker) {
 	b.mu.Lock()

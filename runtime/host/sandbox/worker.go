@@ -22,6 +22,12 @@ const (
 	interruptTime = 100 * time.Millisecond // for telling the prelude about an interrupted turn
 )
 
+// Bounds of what the reader of the link does while more waits.
+const (
+	quickTime   = 100 * time.Microsecond // a turn that is shorter than waking a goroutine may be
+	maxTogether = 4 << 10                // bytes of a frame that leaves with others
+)
+
 // silentBytes is how much an instance deals with before it tells the kernel so without another reason.
 const silentBytes = 1 << 20
 
@@ -37,6 +43,7 @@ type worker struct {
 
 	inbox   *inbox.Inbox
 	alive   atomic.Pointer[vm] // for stop
+	quick   atomic.Bool        // the last turn was
 	answers chan []byte
 
 	// Owned by the goroutine, and by whoever has borrowed the instance.
@@ -46,6 +53,7 @@ type worker struct {
 	said     int
 	dealt    int
 	message  []byte // that the reader deals with
+	more     bool   // more has begun to arrive behind that
 	failed   error  // what the reader met
 	wakeAt   time.Time
 	armed    time.Time // when the goroutine looks by itself; zero: never
@@ -156,19 +164,20 @@ func (w *worker) turn(message []byte) error {
 		err = w.endTurn()
 	}
 	w.rested, w.lastTurn = false, time.Now()
+	w.quick.Store(!w.vm.turn.Lasts(w.lastTurn.Add(clock.Brief - quickTime)))
 	if err != nil {
 		return w.vm.failure(err)
 	}
 	return nil
 }
 
-// borrow lets the reader of the link deal with a message, if nothing stands before it. It is followed by inline and
-// giveBack.
-func (w *worker) borrow(message []byte) bool {
+// borrow lets the reader of the link deal with a message, if nothing stands before it; more says that it has more to read.
+// It is followed by inline and giveBack.
+func (w *worker) borrow(message []byte, more bool) bool {
 	if !w.inbox.Borrow() {
 		return false
 	}
-	w.message = message
+	w.message, w.more = message, more
 	return true
 }
 
@@ -204,10 +213,15 @@ func (w *worker) look(free bool) (at time.Time) {
 
 func broken(x any) error { return wire.Fail(wire.KindTrap, fmt.Sprint("the sandbox failed: ", x)) }
 
-// emit sends a frame. What waits for room does not keep the reader of the link.
+// emit sends a frame. What waits for room does not keep the reader of the link, which lets small ones leave together when
+// it has read all there is.
 func (w *worker) emit(frame []byte) {
 	if w.vm.lasts == nil {
 		w.box.out.PutSlow(frame, maxQueued)
+		return
+	}
+	if w.more && len(frame) <= maxTogether {
+		w.box.out.PutLazy(frame)
 		return
 	}
 	if w.box.out.Put(frame) >= maxQueued {

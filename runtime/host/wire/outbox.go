@@ -90,6 +90,16 @@ func (o *Outbox) PutLazy(frame []byte) int {
 	return n
 }
 
+// Flush lets lazy frames leave.
+func (o *Outbox) Flush() {
+	o.mu.Lock()
+	waiting := o.lazy && len(o.queue) > 0
+	o.mu.Unlock()
+	if waiting {
+		o.Put(nil)
+	}
+}
+
 // late lets lazy frames leave that no other has taken along.
 func (o *Outbox) late() {
 	o.mu.Lock()

@@ -199,3 +199,30 @@ func TestALazyFrameKeepsItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// Flush writes lazy frames itself, together, and does nothing when others wait for their turn.
+func TestFlushLetsLazyFramesLeave(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	o := NewOutbox(w)
+	defer o.Close()
+	o.Flush()
+	for n := range uint32(3) {
+		o.PutLazy(Pack(Deliver, n).Done())
+	}
+	o.Flush()
+	o.mu.Lock()
+	left := len(o.queue) + o.bytes
+	o.mu.Unlock()
+	if left != 0 {
+		t.Error("frames wait after Flush")
+	}
+	b := make([]byte, 100)
+	if n, err := r.Read(b); n != 3*Head || err != nil {
+		t.Errorf("%d bytes of 3 frames came in one read, %v", n, err)
+	}
+}
