@@ -31,6 +31,11 @@ func BenchmarkCall(b *testing.B) {
 		}
 		times = append(times, d)
 	}
+	report(b, pids, before, times)
+}
+
+// report tells the median of times, and what the kernel and the child have used for each since before.
+func report(b *testing.B, pids []int, before [][2]int, times []time.Duration) {
 	for k, name := range []string{"kernel", "child"} {
 		after := ticks(b, pids[k])
 		for m, mode := range []string{"user", "sys"} {

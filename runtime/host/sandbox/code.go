@@ -54,10 +54,10 @@ func (e *engine) pure(v *vm, random uint64) (bool, error) {
 		v.stackPointer() == v.ptrs.stack, nil
 }
 
-// evaluated is called when a gadget's code was evaluated and nothing of the gadget itself is there yet. If the code is fit
+// keepCode is called when a gadget's code was evaluated and nothing of the gadget itself is there yet. If the code is fit
 // for it, its image is kept, and this instance shares its pages with those that start from it later. random is the state
 // of Math.random from before.
-func (e *engine) evaluated(v *vm, key image.Key, random uint64) error {
+func (e *engine) keepCode(v *vm, key image.Key, random uint64) error {
 	if e.codes == nil || v.code != nil {
 		return nil
 	}

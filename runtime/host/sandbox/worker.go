@@ -64,6 +64,7 @@ type worker struct {
 	logged   bool      // a line of this turn waits at the kernel
 	untold   bool      // a turn has ended that the kernel was not told of
 	key      image.Key // of the code
+	again    bool      // it was started before
 }
 
 func newWorker(b *box, id uint32, body []byte) (*worker, error) {
@@ -236,7 +237,7 @@ func (w *worker) make() error {
 	var code *image.Image
 	if e.codes != nil {
 		w.key = e.codeKey(w.files, w.limits.Memory)
-		code = e.codes.Take(w.key)
+		code, w.again = e.codes.Take(w.key)
 	}
 	v, err := e.newVM(w, w.limits.Memory, code)
 	if err != nil {
@@ -309,7 +310,10 @@ func (w *worker) boot() error {
 		if err := w.evaluate(source); err != nil {
 			return err
 		}
-		if err := w.box.engine.evaluated(v, w.key, random); err != nil {
+		if w.again { // an image costs several times what it saves one start
+			err = w.box.engine.keepCode(v, w.key, random)
+		}
+		if err != nil {
 			return w.startFailure(err)
 		}
 	}

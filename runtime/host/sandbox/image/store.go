@@ -28,6 +28,8 @@ const (
 	maxLaid = 20_000
 	// maxUnused is how many images are kept that nobody uses.
 	maxUnused = 64
+	// maxAsked is how many keys are remembered that were asked for; then all are forgotten.
+	maxAsked = 1 << 12
 )
 
 // Store holds images. Its methods may be called from any goroutine.
@@ -37,7 +39,8 @@ type Store struct {
 	byKey  map[Key]*entry
 	sorted []*entry   // by their place in the arena
 	unused *list.List // of *entry, the last used in front
-	laid   int        // mappings
+	asked  map[Key]struct{}
+	laid   int // mappings
 }
 
 // entry is one image in the arena.
@@ -61,7 +64,7 @@ type Image struct {
 // NewStore makes a store for at most so many bytes of images. It reserves its arena now, because a process without
 // privileges cannot. With copied, or where the arena cannot be had, images are copied into each memory.
 func NewStore(size int, copied bool) *Store {
-	s := &Store{byKey: map[Key]*entry{}, unused: list.New(), arena: &heap{size: size, parts: map[int][]byte{}}}
+	s := &Store{byKey: map[Key]*entry{}, unused: list.New(), asked: map[Key]struct{}{}, arena: &heap{size: size, parts: map[int][]byte{}}}
 	if !copied {
 		if a, err := newMapped(size); err == nil {
 			s.arena = a
@@ -70,14 +73,20 @@ func NewStore(size int, copied bool) *Store {
 	return s
 }
 
-// Take returns a hold on the image of that key, or nil if there is none.
-func (s *Store) Take(key Key) *Image {
+// Take returns a hold on the image of that key, or nil if there is none; again tells whether it was asked for before.
+func (s *Store) Take(key Key) (im *Image, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.byKey[key]; e != nil {
-		return s.useLocked(e)
+	if _, again = s.asked[key]; !again {
+		if len(s.asked) == maxAsked {
+			clear(s.asked)
+		}
+		s.asked[key] = struct{}{}
 	}
-	return nil
+	if e := s.byKey[key]; e != nil {
+		im = s.useLocked(e)
+	}
+	return im, again
 }
 
 // Keep makes an image of the given runs of a memory, whose bytes it copies, and returns a hold on it. One of that key that

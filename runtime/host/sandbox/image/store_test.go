@@ -70,7 +70,7 @@ func TestAnImageIsSharedAndNeverChanges(t *testing.T) {
 			t.Fatal("the image was not kept")
 		}
 		for range 3 {
-			im := s.Take(Key{1})
+			im, _ := s.Take(Key{1})
 			to := memory(t, 8)
 			if err := im.Lay(to); err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestAnImageIsSharedAndNeverChanges(t *testing.T) {
 				to[k] = 9
 			}
 		}
-		if s.Take(Key{2}) != nil {
+		if im, again := s.Take(Key{2}); im != nil || again {
 			t.Fatal("another key has an image")
 		}
 		if again := s.Keep(Key{1}, now, runs); again == nil || again.entry != first.entry {
@@ -112,17 +112,18 @@ func TestOnlyUnusedImagesMakeRoom(t *testing.T) {
 		}
 		held[2].Release()
 		held[1].Release()
-		if s.Take(Key{2}) == nil { // now the image 1 is the only one that nobody uses
+		if im, _ := s.Take(Key{2}); im == nil { // now the image 1 is the only one that nobody uses
 			t.Fatal("an unused image is gone without need")
 		}
 		if keep(9) == nil {
 			t.Fatal("an unused image does not make room")
 		}
-		if s.Take(Key{1}) != nil {
+		if im, _ := s.Take(Key{1}); im != nil {
 			t.Fatal("the image that made room is still there")
 		}
 		for _, n := range []byte{0, 2, 3, 9} {
-			im, to := s.Take(Key{n}), memory(t, 2)
+			im, _ := s.Take(Key{n})
+			to := memory(t, 2)
 			if im == nil || im.Lay(to) != nil || to[0] != n || to[PageSize] != n {
 				t.Fatalf("the image %d is damaged: %v", n, to[0])
 			}
@@ -171,7 +172,8 @@ func TestImagesComeAndGo(t *testing.T) {
 				continue
 			}
 			key := byte(rnd.IntN(30))
-			im, pages := s.Take(Key{key}), uint32(key%7+1)
+			im, _ := s.Take(Key{key})
+			pages := uint32(key%7 + 1)
 			if im == nil {
 				now := bytes.Repeat([]byte{key + 1}, int(pages)*PageSize)
 				if im = s.Keep(Key{key}, now, []Run{{0, pages}}); im == nil {
@@ -216,4 +218,21 @@ func TestPastTheBoundOfMappingsPagesAreCopied(t *testing.T) {
 			t.Fatalf("%d mappings are counted", s.laid)
 		}
 	})
+}
+
+// A key is known from the second time on, whether or not there is an image, and how many are remembered is bounded.
+func TestWhatWasAskedForIsRemembered(t *testing.T) {
+	s := NewStore(1<<20, true)
+	ask := func(n int) bool {
+		_, again := s.Take(KeyOf([]byte{byte(n), byte(n >> 8), byte(n >> 16)}))
+		return again
+	}
+	for n := range maxAsked {
+		if ask(n) || !ask(n) {
+			t.Fatal(n)
+		}
+	}
+	if ask(maxAsked) || len(s.asked) != 1 || !ask(maxAsked) {
+		t.Errorf("%d are remembered", len(s.asked))
+	}
 }
