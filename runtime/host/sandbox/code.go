@@ -83,7 +83,7 @@ func (e *engine) keep(v *vm, key image.Key) error {
 	if !ok {
 		return errMemory
 	}
-	im := e.codes.Keep(key, b, image.Differ(e.image.view(), b, maxRuns))
+	im := e.codes.Keep(key, b, image.Differ(e.image.View(), b, maxRuns))
 	if im == nil {
 		return nil
 	}

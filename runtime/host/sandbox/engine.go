@@ -15,6 +15,7 @@ import (
 	"toolshed/runtime/fuel"
 	"toolshed/runtime/guest"
 	"toolshed/runtime/host/sandbox/image"
+	"toolshed/runtime/host/sandbox/linear"
 )
 
 // defaultRefill is the fuel between two ticks of the engine.
@@ -38,7 +39,8 @@ type engine struct {
 	runtime  wazero.Runtime
 	fresh    wazero.CompiledModule
 	stripped wazero.CompiledModule // nil without an image
-	image    *startImage           // nil without an image
+	image    *linear.Image         // nil without an image
+	rest     pointers              // into the image
 	codes    *image.Store          // start images of gadgets' code; nil without an image
 	workers  string
 	random   uint32 // offset of the random state from the context's address; 0 if unknown
@@ -91,7 +93,7 @@ func newEngine(ctx context.Context, o engineOptions) (*engine, error) {
 func (e *engine) initVM(h hostSide, limit int64) (*vm, error) {
 	v := &vm{host: h, limit: limit}
 	v.ctx = context.WithValue(context.Background(), vmKey{}, v)
-	ctx := experimental.WithMemoryAllocator(v.ctx, freshMemory(v))
+	ctx := experimental.WithMemoryAllocator(v.ctx, v.memoryFrom(nil))
 	mod, err := e.runtime.InstantiateModule(ctx, e.fresh,
 		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
@@ -201,6 +203,7 @@ func (e *engine) newVM(h hostSide, limit int64, code *image.Image) (*vm, error) 
 		err = v.lay()
 	}
 	if err == nil {
+		e.image.Warm(code, v.memory)
 		err = e.seedRandom(v)
 	}
 	if err == nil {
@@ -215,17 +218,18 @@ func (e *engine) newVM(h hostSide, limit int64, code *image.Image) (*vm, error) 
 
 // mapVM makes a VM that is as the prelude's image, down to its random state and its limits.
 func (e *engine) mapVM(h hostSide, limit int64) (*vm, error) {
-	v := &vm{host: h, limit: limit, ptrs: e.image.ptrs}
+	v := &vm{host: h, limit: limit, ptrs: e.rest}
 	v.ctx = context.WithValue(context.Background(), vmKey{}, v)
-	ctx := experimental.WithMemoryAllocator(v.ctx, e.image.memory(v))
+	ctx := experimental.WithMemoryAllocator(v.ctx, v.memoryFrom(e.image))
 	mod, err := e.runtime.InstantiateModule(ctx, e.stripped, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, err
 	}
 	v.attach(mod)
-	e.image.fill(v)
-	if e.image.mapped != nil {
-		v.base = e.image.view()
+	if e.image.Mapped() {
+		v.base = e.image.View()
+	} else {
+		v.mem.Write(0, e.image.View())
 	}
 	return v, nil
 }
@@ -266,10 +270,11 @@ func (e *engine) makeImage(ctx context.Context, module *fuel.Module) error {
 	if e.stripped, err = compile(ctx, e.runtime, stripped); err != nil {
 		return err
 	}
-	if e.image, err = newImage(b, v.ptrs, e.copyImage); err == nil && !e.noCodes {
+	e.image, e.rest = linear.NewImage(b, e.copyImage), v.ptrs
+	if !e.noCodes {
 		e.codes = image.NewStore(arenaSize, e.copyImage)
 	}
-	return err
+	return nil
 }
 
 // findRandom finds the state of Math.random in the engine's context. The engine seeds it with its clock in

@@ -6,57 +6,22 @@ import (
 	"toolshed/runtime/host/sandbox/linear"
 )
 
-// startImage is the linear memory of an engine at rest, with what a vm needs to know about it. It never changes.
-type startImage struct {
-	ptrs   pointers
-	bytes  []byte // nil when mapped
-	mapped *linear.Start
-}
-
-// newImage keeps a copy of the memory: in a file without a name that each instance maps privately, or, where that
-// cannot be had or is not wanted, as bytes that each instance copies.
-func newImage(memory []byte, p pointers, copied bool) (*startImage, error) {
-	im := &startImage{ptrs: p}
-	if !copied {
-		if m, err := linear.NewStart(memory); err == nil {
-			im.mapped = m
-			return im, nil
+// memoryFrom returns the allocator for the vm: its memory starts from the image, or from nothing.
+func (v *vm) memoryFrom(im *linear.Image) experimental.MemoryAllocator {
+	return experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
+		refused := func() { v.refused = true }
+		if im == nil {
+			v.memory = linear.New(v.limit, nil, refused)
+		} else {
+			v.memory = im.New(v.limit, refused)
 		}
-	}
-	im.bytes = append([]byte(nil), memory...)
-	return im, nil
-}
-
-// memory returns the allocator for an instance that starts from the image.
-func (im *startImage) memory(v *vm) experimental.MemoryAllocator {
-	return experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
-		return v.newMemory(im.mapped)
+		return v.memory
 	})
 }
 
-// fill puts the image into an instance's memory if it is not there yet.
-func (im *startImage) fill(v *vm) {
-	if im.mapped == nil {
-		v.mem.Write(0, im.bytes)
+// learn tells the image what the start of the vm has changed.
+func (v *vm) learn(im *linear.Image) {
+	if b, ok := v.mem.Read(0, v.mem.Size()); ok && v.base != nil {
+		im.Learn(v.code, b)
 	}
-}
-
-// view returns the image's bytes, which must not be changed.
-func (im *startImage) view() []byte {
-	if im.mapped != nil {
-		return im.mapped.Bytes()
-	}
-	return im.bytes
-}
-
-// freshMemory returns the allocator for an instance that starts from nothing.
-func freshMemory(v *vm) experimental.MemoryAllocator {
-	return experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
-		return v.newMemory(nil)
-	})
-}
-
-func (v *vm) newMemory(from *linear.Start) *linear.Memory {
-	v.memory = linear.New(v.limit, from, func() { v.refused = true })
-	return v.memory
 }

@@ -317,7 +317,11 @@ func (w *worker) boot() error {
 			return w.startFailure(err)
 		}
 	}
-	return w.construct()
+	if err := w.construct(); err != nil {
+		return err
+	}
+	v.learn(w.box.engine.image)
+	return nil
 }
 
 // evaluate evaluates the gadget's module and gives it to the prelude.

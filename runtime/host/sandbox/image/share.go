@@ -37,3 +37,33 @@ func Unchanged(base []byte, im *Image, memory []byte) []Run {
 	}
 	return runs
 }
+
+// Changed returns the pages of base in which a memory no longer holds what it held when it was made, as Unchanged says.
+func Changed(base []byte, im *Image, memory []byte) []Run {
+	var runs []Run
+	end, at := uint32(min(len(base), len(memory))/PageSize), uint32(0)
+	for _, r := range append(Unchanged(base, im, memory), Run{Page: end}) {
+		if r.Page = min(r.Page, end); r.Page > at {
+			runs = append(runs, Run{at, r.Page - at})
+		}
+		at = r.Page + r.Pages
+	}
+	return runs
+}
+
+// Common returns the pages that are in both lists of runs; each is in order.
+func Common(a, b []Run) []Run {
+	var out []Run
+	for len(a) > 0 && len(b) > 0 {
+		from, to := max(a[0].Page, b[0].Page), min(a[0].Page+a[0].Pages, b[0].Page+b[0].Pages)
+		if from < to {
+			out = append(out, Run{from, to - from})
+		}
+		if a[0].Page+a[0].Pages == to {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return out
+}

@@ -96,6 +96,21 @@ func (l *Memory) Forget(runs []image.Run) {
 	}
 }
 
+// warm copies pages, in order, and makes the others readable, if any are to be copied: a page that was made readable before costs
+// more to copy. A system too old for that (before Linux 5.14) does it when they are used.
+func (l *Memory) warm(runs []image.Run) {
+	for _, r := range runs {
+		from := uint64(r.Page) * image.PageSize
+		to := min(from+uint64(r.Pages)*image.PageSize, l.size)
+		if from >= to || unix.Madvise(l.reserve[from:to], unix.MADV_POPULATE_WRITE) != nil {
+			return
+		}
+	}
+	if len(runs) > 0 {
+		_ = unix.Madvise(l.reserve[:l.size], unix.MADV_POPULATE_READ)
+	}
+}
+
 // Free implements experimental.LinearMemory.
 func (l *Memory) Free() {
 	if l.reserve != nil {

@@ -50,6 +50,8 @@ func (l *Memory) Reallocate(size uint64) []byte {
 // Forget: what was copied is the instance's own.
 func (l *Memory) Forget([]image.Run) {}
 
+func (l *Memory) warm([]image.Run) {}
+
 // Free implements experimental.LinearMemory.
 func (l *Memory) Free() { l.b = nil }
 
