@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -21,19 +22,32 @@ var errSlow = errors.New("serve: the page does not take what it is sent")
 
 // Transport is a WebSocket as a capnweb.Transport: one text message for each frame.
 type Transport struct {
-	conn *websocket.Conn
-	once sync.Once
+	conn     *websocket.Conn
+	once     sync.Once
+	patience time.Duration
+	giveUp   *time.Timer // of a write that is waited for; a context for each would cost as much as the write
+	tooLate  atomic.Bool
 }
 
 // NewTransport takes over the connection: Close closes it.
-func NewTransport(conn *websocket.Conn) *Transport { return &Transport{conn: conn} }
+func NewTransport(conn *websocket.Conn) *Transport { return newTransport(conn, writeTimeout) }
+
+func newTransport(conn *websocket.Conn, patience time.Duration) *Transport {
+	s := &Transport{conn: conn, patience: patience}
+	s.giveUp = time.AfterFunc(patience, func() {
+		s.tooLate.Store(true)
+		_ = conn.CloseNow() // the write ends with an error, which Send replaces
+	})
+	s.giveUp.Stop()
+	return s
+}
 
 // Send sends a frame and waits until the system has taken it, for writeTimeout at most: then the page is given up.
 func (s *Transport) Send(frame []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
-	defer cancel()
-	err := s.conn.Write(ctx, websocket.MessageText, frame)
-	if ctx.Err() != nil {
+	s.giveUp.Reset(s.patience)
+	err := s.conn.Write(context.Background(), websocket.MessageText, frame)
+	s.giveUp.Stop()
+	if s.tooLate.Load() {
 		err = errSlow
 	}
 	if err != nil {
