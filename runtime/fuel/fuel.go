@@ -85,9 +85,9 @@ func (m *Module) Wasm() []byte {
 	return out
 }
 
-// StripData returns a copy for start images: without data segments and start function, with a memory of at least the
-// given number of pages, whose contents the caller supplies. It fails for a module that refers to its data segments
-// at run time or has no memory of its own.
+// StripData returns a copy for start images: without data segments and start function, with a memory of the given number of
+// pages (0: as large as it was), whose contents the caller supplies. It fails for a module that refers to its data
+// segments at run time or has no memory of its own.
 func (m *Module) StripData(pages uint32) (*Module, error) {
 	switch {
 	case m.usesData:
@@ -103,6 +103,9 @@ func (m *Module) StripData(pages uint32) (*Module, error) {
 		case secData, secDataCount, secStart:
 			continue
 		case secMemory:
+			if pages == 0 {
+				break
+			}
 			r := &reader{b: s.body}
 			r.u32()
 			l := r.limits()

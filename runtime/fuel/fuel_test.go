@@ -286,7 +286,16 @@ func TestStripData(t *testing.T) {
 	} else if _, err := f.StripData(3); err == nil {
 		t.Fatal("memory.init would find nothing")
 	}
-	if _, err := m.StripData(0); err == nil {
+	if s, err = m.StripData(0); err != nil {
+		t.Fatal(err)
+	}
+	if i, _, err := run(t, s.Wasm(), 1); err != nil || i.Memory().Size() != 1<<16 {
+		t.Fatal("without a number the memory has another size: ", err)
+	}
+	if m, err = fuel.Instrument(module(sec(5, vec("\x00\x02"))), options); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.StripData(1); err == nil {
 		t.Fatal("fewer pages than the module has")
 	}
 }

@@ -77,11 +77,9 @@ func newEngine(ctx context.Context, o engineOptions) (*engine, error) {
 	if err := hostModules(ctx, e.runtime); err != nil {
 		return nil, err
 	}
-	if e.fresh, err = compile(ctx, e.runtime, module); err != nil {
-		return nil, err
-	}
 	if o.noImage {
-		return e, nil
+		e.fresh, err = compile(ctx, e.runtime, module)
+		return e, err
 	}
 	if err := e.makeImage(ctx, module); err != nil {
 		return nil, fmt.Errorf("start image: %w", err)
@@ -226,10 +224,15 @@ func (e *engine) mapVM(h hostSide, limit int64) (*vm, error) {
 		return nil, err
 	}
 	v.attach(mod)
+	start := e.image.View()
+	if _, ok := v.mem.Grow(uint32(len(start))/pageSize - v.mem.Size()/pageSize); !ok {
+		v.close()
+		return nil, memoryFailure(limit)
+	}
 	if e.image.Mapped() {
-		v.base = e.image.View()
+		v.base = start
 	} else {
-		v.mem.Write(0, e.image.View())
+		v.mem.Write(0, start)
 	}
 	return v, nil
 }
@@ -245,8 +248,26 @@ func (e *engine) seedRandom(v *vm) error {
 	return nil
 }
 
-// makeImage initialises one VM without a gadget and keeps its memory.
+// makeImage initialises one VM without a gadget and keeps its memory. Meanwhile it compiles what instances are made of that
+// start from the image.
 func (e *engine) makeImage(ctx context.Context, module *fuel.Module) error {
+	compiled := make(chan error, 1)
+	go func() {
+		stripped, err := module.StripData(0)
+		if err == nil {
+			e.stripped, err = compile(ctx, e.runtime, stripped)
+		}
+		compiled <- err
+	}()
+	err := e.imagine(ctx, module)
+	return errors.Join(err, <-compiled)
+}
+
+// imagine makes the image.
+func (e *engine) imagine(ctx context.Context, module *fuel.Module) (err error) {
+	if e.fresh, err = compile(ctx, e.runtime, module); err != nil {
+		return err
+	}
 	v, err := e.initVM(noHost{}, 64<<20)
 	if err != nil {
 		return err
@@ -258,17 +279,9 @@ func (e *engine) makeImage(ctx context.Context, module *fuel.Module) error {
 	if v.stackPointer() != v.ptrs.stack {
 		return errors.New("the engine is not at rest")
 	}
-	size := v.mem.Size()
-	b, ok := v.mem.Read(0, size)
+	b, ok := v.mem.Read(0, v.mem.Size())
 	if !ok {
 		return errors.New("the engine's memory cannot be read")
-	}
-	stripped, err := module.StripData(size / pageSize)
-	if err != nil {
-		return err
-	}
-	if e.stripped, err = compile(ctx, e.runtime, stripped); err != nil {
-		return err
 	}
 	e.image, e.rest = linear.NewImage(b, e.copyImage), v.ptrs
 	if !e.noCodes {
