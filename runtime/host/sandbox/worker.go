@@ -105,13 +105,15 @@ func (w *worker) stop() {
 	}
 }
 
-// run is the instance's life.
+// run is the instance's life. Its end is told before its memory is given back, which takes long if there is much.
 func (w *worker) run() {
 	defer w.box.forget(w)
+	defer func() {
+		if w.vm != nil {
+			w.vm.close()
+		}
+	}()
 	err := w.live()
-	if w.vm != nil {
-		w.vm.close()
-	}
 	var f *wire.Failure
 	if !errors.As(err, &f) {
 		f = wire.Fail(wire.KindTrap, err.Error())
