@@ -221,6 +221,7 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
+	db.NoSync, db.NoGrowSync = true, true // one sync at the end will do: before it the file has no name that counts
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, valuesBucket, entriesBucket} {
 			if _, err := tx.CreateBucket(name); err != nil {
@@ -235,7 +236,7 @@ func create(path string) error {
 		}
 		return markFormat(tx)
 	})
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err = errors.Join(err, db.Sync(), db.Close()); err != nil {
 		return err
 	}
 	if err := publish(f.Name(), path); !errors.Is(err, fs.ErrExist) {
