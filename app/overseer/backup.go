@@ -220,18 +220,28 @@ func (k *Kernel) lookAtBackups() {
 	}
 }
 
-// beforeCode makes a backup before code runs that is not the code that ran last, and notes that it runs.
-func (g *gadget) beforeCode(commit string, data *storage.Store) error {
+// beforeCode makes a backup before code runs that is not the code that ran last.
+func (g *gadget) beforeCode(commit string, data *storage.Store) {
+	if !g.ranLast(commit) {
+		g.backUp(data, 0, time.Now())
+	}
+}
+
+func (g *gadget) ranLast(commit string) bool {
 	g.mu.Lock()
-	last := g.record.Commit
-	g.mu.Unlock()
-	if last == commit {
-		return nil
+	defer g.mu.Unlock()
+	return g.record.Commit == commit
+}
+
+// noteCode notes which code runs. Where that comes to nothing, the next start makes a backup more than it need.
+func (g *gadget) noteCode(commit string) {
+	if g.ranLast(commit) {
+		return
 	}
-	g.backUp(data, 0, time.Now())
 	record, err := g.workspace.updateGadget(g.id, func(r *gadgetRecord) { r.Commit = commit })
-	if err == nil {
-		g.setRecord(record)
+	if err != nil {
+		g.workspace.kernel.options.Log.Warn("noting which code runs", "gadget", g.id, "error", err)
+		return
 	}
-	return err
+	g.setRecord(record)
 }

@@ -141,9 +141,7 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 		return err
 	}
 	defer closeData()
-	if err := g.beforeCode(commit, data); err != nil {
-		return err
-	}
+	g.beforeCode(commit, data)
 	seat, err := g.workspace.kernel.children.Enter(ctx, g.place())
 	if err != nil {
 		return err
@@ -171,6 +169,9 @@ func (g *gadget) serve(ctx context.Context, r *run) error {
 	defer instance.Close()
 	g.started(r, instance, seat.Child, data)
 	r.resolve(instance.Main().Dup())
+	g.noteCode(commit) // to write takes milliseconds, which nobody who calls waits for
+	g.workspace.touch()
+	g.workspace.kernel.Changed()
 	select {
 	case <-instance.Done():
 		return instance.Err()
@@ -193,7 +194,6 @@ func (g *gadget) started(r *run, instance *host.Instance, child *host.Child, dat
 	g.mu.Lock()
 	r.started, r.instance, r.child, r.data = true, instance, child, data
 	g.mu.Unlock()
-	g.workspace.touch()
 	g.workspace.kernel.Changed()
 	g.workspace.kernel.evictor.startedOne()
 }
