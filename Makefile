@@ -47,12 +47,14 @@ check:
 	@test -z "$$(gofmt -l $(GO_FILES))" || { echo "gofmt would change:"; gofmt -l $(GO_FILES); exit 1; }
 	go vet ./...
 	go vet -tags desktop,production,webkit2_41 . ./app
+	go vet -tags attack ./app/serve
 	CGO_ENABLED=0 GOOS=windows go vet . ./app/... ./runtime/... ./frontend
 	CGO_ENABLED=0 GOOS=darwin go vet . ./app/... ./runtime/... ./frontend
 	cd frontend && npm run --silent check
 
 unit:
 	env $(COUNTS) go test $(TEST_FLAGS) ./...
+	go test $(TEST_FLAGS) -tags attack ./app/serve -run 'TestE(ach|very)Check'
 
 # The traces that are compared with workerd's hold pauses, which the race detector stretches: they run without it. So do
 # the hostile gadgets and the cycles: they are about the child, which is another process, and take minutes each.

@@ -4,7 +4,7 @@
 // Assets are public and hold no secret. Everything else stands behind one token: `toolshed serve` prints a link whose
 // fragment can be exchanged for it once; the page keeps it in sessionStorage and sends it as the first message of the pipe.
 // There is no cookie, so no other page can make the browser send anything that counts. Host must be the address that was
-// bound, and Origin exactly the page's own.
+// bound, and Origin exactly the page's own. checks.go lists what is checked.
 package serve
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -25,7 +26,10 @@ type Frames interface {
 // shellPolicy is the Content-Security-Policy of the page. The frame-src of the page is what stops a gadget's frame from
 // navigating itself anywhere: a frame's own policy does not.
 const shellPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
-	"font-src 'self'; connect-src 'self'; frame-src %s/frame/; base-uri 'none'; form-action 'none'; object-src 'none'; frame-ancestors 'none'"
+	"font-src 'self'; connect-src 'self'; frame-src %s/frame/; base-uri 'none'; form-action 'none'; object-src 'none'"
+
+// unframed keeps the page from being shown in a frame, of anybody's.
+const unframed = "frame-ancestors 'none'"
 
 // framePolicy is that of a gadget's frame: scripts and data that came over its port, and no network at all.
 const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline' data:; " +
@@ -65,12 +69,14 @@ func frameDocument(boot []byte) []byte {
 // ServeHTTP serves GET and HEAD; of a frame document only GET, which uses it up.
 func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	harmless(header)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && on(checkMethod) {
 		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "only GET is served here", http.StatusMethodNotAllowed)
+		return
+	}
+	if on(checkPath) && !plain(r.URL) {
+		http.Error(w, "there is nothing here", http.StatusNotFound)
 		return
 	}
 	if id, isFrame := strings.CutPrefix(r.URL.Path, "/frame/"); isFrame && !strings.Contains(id, ".") {
@@ -80,21 +86,50 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.serveFile(w, r)
 }
 
+// harmless sets what every answer carries: nobody may guess what it is, take it into another page, or be told of it.
+func harmless(header http.Header) {
+	if on(checkKind) {
+		header.Set("X-Content-Type-Options", "nosniff")
+	}
+	if on(checkEmbed) {
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	}
+	header.Set("Referrer-Policy", "no-referrer")
+}
+
+// plain says whether an address is written without the detours that would let a path that a frame may navigate to, one
+// under /frame/, lead to the page.
+func plain(address *url.URL) bool {
+	return address.RawPath == "" && (address.Path == "" || address.Path == path.Clean(address.Path))
+}
+
 func (a *Assets) serveFrame(w http.ResponseWriter, r *http.Request, id string) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", framePolicy)
+	if on(checkFramePolicy) {
+		header.Set("Content-Security-Policy", framePolicy)
+	}
 	header.Set("Cache-Control", "no-store")
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet && on(checkMethod) {
 		header.Set("Allow", "GET")
 		http.Error(w, "a view is fetched once, with GET", http.StatusMethodNotAllowed)
 		return
 	}
-	if !a.frames.TakeFrame(id) {
+	if !a.frames.TakeFrame(id) && on(checkFrame) {
 		http.Error(w, "This view is not there any more. Open the gadget again.", http.StatusGone)
 		return
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(a.document) // a page that is gone needs no answer
+}
+
+// kinds are the types of the page's files. The system has a table of its own, which other programs change.
+var kinds = map[string]string{
+	".html":  "text/html; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".png":   "image/png",
+	".woff2": "font/woff2",
 }
 
 func (a *Assets) serveFile(w http.ResponseWriter, r *http.Request) {
@@ -113,14 +148,35 @@ func (a *Assets) serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	header := w.Header()
-	header.Set("Content-Security-Policy", a.policy)
-	// Chromium's engines: no connection that the policy above does not speak of, such as preconnect and WebRTC.
-	header.Set("Connection-Allowlist", "(response-origin)")
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("X-Frame-Options", "DENY")
+	a.guard(header)
 	header.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(name, "assets/") { // their names change with their content
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
+	if on(checkKind) {
+		kind := kinds[path.Ext(name)]
+		if kind == "" {
+			kind = "application/octet-stream"
+		}
+		header.Set("Content-Type", kind)
+	}
 	http.ServeContent(w, r, name, a.started, bytes.NewReader(text))
+}
+
+// guard sets what keeps the page to itself.
+func (a *Assets) guard(header http.Header) {
+	var policies []string
+	if on(checkPolicy) {
+		policies = append(policies, a.policy)
+		// Chromium's engines: no connection that the policy does not speak of, such as preconnect and WebRTC.
+		header.Set("Connection-Allowlist", "(response-origin)")
+	}
+	if on(checkFraming) {
+		policies = append(policies, unframed)
+		header.Set("X-Frame-Options", "DENY")
+	}
+	if on(checkOpener) {
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
+	header.Set("Content-Security-Policy", strings.Join(policies, "; "))
 }

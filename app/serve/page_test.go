@@ -24,6 +24,8 @@ import (
 var thePage = fstest.MapFS{
 	"index.html":          {Data: []byte("<!doctype html><title>the page</title>")},
 	"assets/index-abc.js": {Data: []byte("export {}")},
+	"assets/large.png":    {Data: make([]byte, 16<<20)}, // more than the system's buffers hold
+	"assets/looks":        {Data: []byte("<html><script>alert()</script>")},
 	"frame/boot.js":       {Data: []byte(`start("</script><!--")`)},
 }
 

@@ -44,6 +44,7 @@ type Server struct {
 	log      *slog.Logger
 	pages    chan struct{} // one value for each page that was admitted
 	pipes    sync.WaitGroup
+	crowd    *crowd
 	hello    time.Duration // helloTimeout
 	ctx      context.Context
 }
@@ -64,23 +65,51 @@ func Listen(a *api.API, files fs.FS, port int, log *slog.Logger) (*Server, error
 		listener.Close()
 		return nil, err
 	}
+	s.crowd = &crowd{Listener: listener}
 	s.http = &http.Server{
-		Handler:           s.hostOnly(s.routes()),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second, // of a request; a pipe has left HTTP by then
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler:                      http.HandlerFunc(s.serve),
+		DisableGeneralOptionsHandler: on(checkTarget), // it would answer whatever Host says
+		ConnContext:                  withGuest,
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	s.bound()
 	return s, nil
 }
 
-func (s *Server) routes() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/", s.assets)
-	mux.HandleFunc("/pipe", s.pipe)
-	mux.HandleFunc("/exchange", s.exchange)
-	return mux
+// maxHeader is more than a browser sends: pages of other ports of this address share its cookies with us, and all the
+// cookies that a browser keeps for them must not make a request too large to be served.
+const maxHeader = 1 << 20
+
+// bound sets how much and how long a request may be. A pipe has left HTTP when it begins.
+func (s *Server) bound() {
+	s.http.MaxHeaderBytes = maxHeader
+	if !on(checkSize) {
+		s.http.MaxHeaderBytes = 1 << 30
+	}
+	if on(checkSlow) {
+		s.http.ReadHeaderTimeout = 10 * time.Second
+		s.http.ReadTimeout = 30 * time.Second
+		s.http.WriteTimeout = time.Minute
+		s.http.IdleTimeout = 2 * time.Minute
+	}
+}
+
+// serve is the only way in. It refuses every request that is not for this server: one that names another host is how a
+// foreign name made to point here arrives.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	harmless(w.Header())
+	switch {
+	case !strings.HasPrefix(r.RequestURI, "/") && on(checkTarget):
+		http.Error(w, "only a path is served here", http.StatusBadRequest)
+	case r.Host != s.host() && on(checkHost):
+		http.Error(w, "this address serves nothing under that name", http.StatusMisdirectedRequest)
+	case r.URL.Path == "/pipe":
+		s.pipe(w, r)
+	case r.URL.Path == "/exchange":
+		s.exchange(w, r)
+	default:
+		s.assets.ServeHTTP(w, r)
+	}
 }
 
 // host is what a browser calls this server: it leaves the port out when it is HTTP's own.
@@ -103,7 +132,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.http.Close()
 		}
 	}()
-	err := s.http.Serve(s.listener)
+	err := s.http.Serve(s.crowd)
 	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
@@ -120,31 +149,31 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// hostOnly refuses every request that names another host: that is how a foreign name made to point here arrives.
-func (s *Server) hostOnly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Host != s.host() {
-			http.Error(w, "this address does not serve "+fmt.Sprintf("%q", r.Host), http.StatusMisdirectedRequest)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// ours says whether the request was made by the page's own script: a browser writes Origin, and no page can change it.
+func (s *Server) ours(r *http.Request) bool {
+	origin := r.Header["Origin"]
+	return len(origin) == 1 && origin[0] == s.origin()
 }
 
-// ours says whether the request was made by the page itself.
-func (s *Server) ours(r *http.Request) bool { return r.Header.Get("Origin") == s.origin() }
+// exchanges says whether the request is the page's exchange. What a form can post is none, whoever says so.
+func (s *Server) exchanges(r *http.Request) bool {
+	return r.Method == http.MethodPost && s.ours(r) && r.Header.Get("Content-Type") == "application/json"
+}
 
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if r.Method != http.MethodPost || !s.ours(r) || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+	if !s.exchanges(r) && on(checkExchange) {
 		http.Error(w, "refused", http.StatusForbidden)
 		return
 	}
 	var body struct {
 		Link string `json:"link"`
 	}
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxExchange)).Decode(&body); err != nil {
+	text := r.Body
+	if on(checkSize) {
+		text = http.MaxBytesReader(w, r.Body, maxExchange)
+	}
+	if err := json.NewDecoder(text).Decode(&body); err != nil {
 		http.Error(w, "not an exchange", http.StatusBadRequest)
 		return
 	}
@@ -166,13 +195,14 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 func (s *Server) pipe(w http.ResponseWriter, r *http.Request) {
-	if !s.ours(r) {
+	if !s.ours(r) && on(checkPipe) {
 		http.Error(w, "refused", http.StatusForbidden)
 		return
 	}
 	s.pipes.Add(1)
 	defer s.pipes.Done()
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{OriginPatterns: []string{s.host()}, CompressionMode: websocket.CompressionDisabled})
+	// The library's look at Origin lets a request without one pass; ours has been stricter.
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		return // Accept has answered
 	}
@@ -188,6 +218,7 @@ func (s *Server) pipe(w http.ResponseWriter, r *http.Request) {
 		conn.Close(codeTooMany, "too many pages")
 		return
 	}
+	letIn(r.Context())
 	if conn.Write(s.ctx, websocket.MessageText, []byte(`{"ok":true}`)) != nil {
 		return
 	}
@@ -200,12 +231,16 @@ func (s *Server) pipe(w http.ResponseWriter, r *http.Request) {
 
 // admit waits for the token, which is the first message, and says whether it is the right one.
 func (s *Server) admit(conn *websocket.Conn) bool {
-	ctx, cancel := context.WithTimeout(s.ctx, s.hello)
-	defer cancel()
-	conn.SetReadLimit(maxExchange)
-	_, hello, err := conn.Read(ctx)
-	var body struct {
-		Token string `json:"token"`
+	ctx := s.ctx
+	if on(checkSlow) {
+		limited, cancel := context.WithTimeout(s.ctx, s.hello)
+		defer cancel()
+		ctx = limited
 	}
-	return err == nil && json.Unmarshal(hello, &body) == nil && s.gate.admits(body.Token)
+	conn.SetReadLimit(maxMessage)
+	if on(checkSize) {
+		conn.SetReadLimit(maxExchange)
+	}
+	_, hello, err := conn.Read(ctx)
+	return err == nil && (s.gate.admits(hello) || !on(checkToken))
 }
