@@ -65,7 +65,7 @@ page-test:
 	cd frontend && npm test --silent && npm run --silent test:page
 
 e2e:
-	cd frontend && node --test --test-concurrency=1 e2e/program.test.mjs
+	cd frontend && node --test --test-concurrency=1 e2e/program.test.mjs e2e/foreign.test.mjs
 
 window-test:
 	build/window-test.sh

@@ -105,9 +105,7 @@ func plain(address *url.URL) bool {
 
 func (a *Assets) serveFrame(w http.ResponseWriter, r *http.Request, id string) {
 	header := w.Header()
-	if on(checkFramePolicy) {
-		header.Set("Content-Security-Policy", framePolicy)
-	}
+	header.Set("Content-Security-Policy", framePolicy)
 	header.Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet && on(checkMethod) {
 		header.Set("Allow", "GET")
@@ -165,18 +163,15 @@ func (a *Assets) serveFile(w http.ResponseWriter, r *http.Request) {
 
 // guard sets what keeps the page to itself.
 func (a *Assets) guard(header http.Header) {
-	var policies []string
-	if on(checkPolicy) {
-		policies = append(policies, a.policy)
-		// Chromium's engines: no connection that the policy does not speak of, such as preconnect and WebRTC.
-		header.Set("Connection-Allowlist", "(response-origin)")
-	}
+	policy := a.policy
 	if on(checkFraming) {
-		policies = append(policies, unframed)
+		policy += "; " + unframed
 		header.Set("X-Frame-Options", "DENY")
 	}
+	header.Set("Content-Security-Policy", policy)
+	// Chromium's engines: no connection that the policy does not speak of, such as preconnect and WebRTC.
+	header.Set("Connection-Allowlist", "(response-origin)")
 	if on(checkOpener) {
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
-	header.Set("Content-Security-Policy", strings.Join(policies, "; "))
 }

@@ -3,7 +3,7 @@ import { chromium } from "playwright-core";
 
 export const executablePath = process.env.TOOLSHED_CHROMIUM || "/usr/bin/chromium";
 
-export function launchBrowser() {
+export function launchBrowser(more = []) {
   return chromium.launch({
     executablePath,
     headless: true,
@@ -15,6 +15,7 @@ export function launchBrowser() {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...more,
     ],
   });
 }
