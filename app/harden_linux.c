@@ -34,7 +34,7 @@ static WebKitWebView *find_web_view(GtkWidget *widget) {
   return found;
 }
 
-static WebKitWebView *the_web_view(void) {
+WebKitWebView *the_web_view(void) {
   WebKitWebView *found = NULL;
   GList *windows = gtk_window_list_toplevels();
   for (GList *w = windows; w && !found; w = w->next) found = find_web_view(GTK_WIDGET(w->data));

@@ -17,4 +17,7 @@ void harden_install(int layers, const char *secret);
 // harden_rejected is how many messages the gate has turned away.
 int harden_rejected(void);
 
+// the_web_view is the window's web view, or NULL. For the main thread only.
+struct _WebKitWebView *the_web_view(void);
+
 #endif

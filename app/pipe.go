@@ -4,9 +4,7 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -22,13 +20,12 @@ import (
 )
 
 const (
-	secretHeader = "X-Toolshed-Secret"
-	pipeEvent    = "pipe"
-	maxBatch     = 64 << 20 // bytes of one batch
+	pipeEvent = "pipe"
+	maxBatch  = 64 << 20 // bytes of one batch
 )
 
-// Pipe is the page's way to the program in the window. It is the only thing bound to the page, and carries frames of the
-// same form as the WebSocket of the browser mode (see api.API.Serve).
+// Pipe is the page's way to the program in the window: it carries frames of the same form as the WebSocket of the browser
+// mode (see api.API.Serve). Beside it only Desktop is bound to the page.
 //
 // Small batches of frames are messages of the window library; large ones are HTTP requests to the asset server, guarded by
 // a secret that only a bound method gives out. The library does not keep messages in order, so batches are numbered.
@@ -70,14 +67,12 @@ func (p *Pipe) wait(limit time.Duration) {
 // Open begins a new connection of the page, ending an earlier one, and returns the secret for its large batches.
 func (p *Pipe) Open() string {
 	noteOpen()
-	var b [32]byte
-	rand.Read(b[:])
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.line != nil {
 		p.line.end() // the page has given it up already
 	}
-	p.secret = hex.EncodeToString(b[:])
+	p.secret = newSecret()
 	window := p.window
 	l := newLine(func(event map[string]any) { runtime.EventsEmit(window, pipeEvent, event) })
 	p.line = l

@@ -40,6 +40,7 @@ func RunWindow(ctx context.Context, p *Program, files fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
+	desktop := newDesktop(openMemory(p.Profile.Folder()), p.log)
 	ready := harden(chosenLayers())
 	closed := make(chan struct{})
 	err = wails.Run(&options.App{
@@ -49,10 +50,11 @@ func RunWindow(ctx context.Context, p *Program, files fs.FS) error {
 		MinWidth:         480,
 		MinHeight:        360,
 		BackgroundColour: &options.RGBA{R: 0xfa, G: 0xf9, B: 0xf7, A: 255},
-		AssetServer:      &assetserver.Options{Handler: afterHardening(ready, pipe.handler(assets))},
-		Bind:             []any{pipe},
+		AssetServer:      &assetserver.Options{Handler: afterHardening(ready, desktop.handler(pipe.handler(assets)))},
+		Bind:             []any{pipe, desktop},
 		OnStartup: func(window context.Context) {
 			pipe.show(window)
+			desktop.show(window)
 			watchForged(window)
 			p.API.OnRaise(func() { raiseWindow(window) })
 			go quitWith(ctx, window, closed)
@@ -72,10 +74,12 @@ func RunWindow(ctx context.Context, p *Program, files fs.FS) error {
 	return nil
 }
 
-// quitWith closes the window when ctx ends, unless it is closed already.
+// quitWith closes the window when ctx ends, unless it is closed already. A dialog that is open then has been answered with no:
+// the window library waits for it.
 func quitWith(ctx, window context.Context, closed <-chan struct{}) {
 	select {
 	case <-ctx.Done():
+		endDialogs()
 		runtime.Quit(window)
 	case <-closed:
 	}

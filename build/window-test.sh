@@ -31,5 +31,5 @@ cd frontend
 if [ "$which" = attack ]; then
 	node --test --test-concurrency=1 e2e/attack.test.mjs
 else
-	node --test --test-concurrency=1 e2e/window.test.mjs e2e/attack.test.mjs
+	node --test --test-concurrency=1 e2e/window.test.mjs e2e/outside.test.mjs e2e/attack.test.mjs
 fi

@@ -54,7 +54,8 @@ export class Desktop extends Program {
   }
 
   async click(x, y) {
-    await run("xdotool", ["mousemove", "--sync", "--window", this.window, x, y, "click", "1"].map(String));
+    // With --sync a move to where the pointer is already never ends.
+    await run("xdotool", ["mousemove", "--window", this.window, x + 1, y, "mousemove", "--sync", "--window", this.window, x, y, "click", "1"].map(String));
   }
 
   async drag(from, to) {
@@ -68,10 +69,31 @@ export class Desktop extends Program {
     await run("xdotool", ["mouseup", "1"]);
   }
 
-  /** Takes a picture of the window, if it is there. */
-  async picture(path) {
+  /** Waits for a dialog of the system's with this title and returns its window. */
+  async dialog(title) {
+    const found = await until(`a dialog “${title}”`, async () => {
+      const { stdout } = await run("xdotool", ["search", "--onlyvisible", "--name", `^${title}$`]).catch(() => ({ stdout: "" }));
+      return stdout.trim().split("\n").at(-1);
+    });
+    await run("xdotool", ["windowactivate", "--sync", found]);
+    return found;
+  }
+
+  /** Types an answer into a dialog in place of the one that it suggests, and waits until the dialog is gone. */
+  async answer(dialog, text) {
+    await this.key("ctrl+a");
+    await this.type(text);
+    await this.key("Return");
+    await until("the end of the dialog", async () => {
+      const { stdout } = await run("xdotool", ["search", "--onlyvisible", "--name", ".*"]).catch(() => ({ stdout: "" }));
+      return !stdout.split("\n").includes(dialog);
+    });
+  }
+
+  /** Takes a picture of the window, if it is there, or of the whole screen. */
+  async picture(path, { screen = false } = {}) {
     if (!this.window) return;
-    await run("import", ["-window", this.window, path]);
+    await run("import", ["-window", screen ? "root" : this.window, path]);
   }
 
   /** How many colours the window shows: one that has painted nothing shows one. */

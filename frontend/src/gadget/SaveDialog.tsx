@@ -1,18 +1,16 @@
 import { WarningIcon } from "@phosphor-icons/react";
 import { useEffect, useState } from "react";
 import { Confirm } from "../ui/dialog";
-import { canSave, kindOf, saveFile, sizeInWords, type FileKind, type OfferedFile } from "./saving";
+import { OutsideProblem } from "./OutsideProblem";
+import { kindOf, saveFile, sizeInWords, type FileKind, type OfferedFile } from "./saving";
+import { useOutside } from "./use_outside";
 
 /** Shows what a gadget wants saved: its name, its size, and what it is by its bytes; and asks. */
 export function SaveDialog({ file, gadget, onClose }: { file: OfferedFile | undefined; gadget: string; onClose(): void }) {
-  const saves = canSave();
   const kind = useKind(file);
-  const yes = () => {
-    if (file) saveFile(file);
-    onClose();
-  };
+  const { busy, problem, begin } = useOutside(file, saveFile, onClose);
   return (
-    <Confirm open={file !== undefined} title="Save this file?" yes={saves && kind ? "Save" : undefined} no={saves ? "Cancel" : "Close"} danger={!!kind?.warning} onYes={yes} onClose={onClose}>
+    <Confirm open={file !== undefined} title="Save this file?" yes={!kind ? undefined : problem ? "Try again" : "Save"} danger={!!kind?.warning} busy={busy} onYes={begin} onClose={onClose}>
       <p>“{gadget}” wants to give you a file.</p>
       <dl className="mt-3 grid grid-cols-[auto_1fr] gap-x-4 gap-y-1 rounded-control bg-hover p-3 text-ink">
         <dt className="text-muted">Name</dt>
@@ -28,7 +26,7 @@ export function SaveDialog({ file, gadget, onClose }: { file: OfferedFile | unde
           {kind.warning}
         </p>
       )}
-      {!saves && <p className="mt-3">The window cannot save files yet. Open Toolshed in a browser (run “toolshed serve”) and save it there.</p>}
+      {problem && <OutsideProblem problem={problem} />}
     </Confirm>
   );
 }

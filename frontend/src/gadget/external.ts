@@ -1,3 +1,5 @@
+import { desktop } from "../kernel/desktop";
+
 /** Schemes that a gadget may ask the person to open. */
 const schemes = new Set(["http:", "https:", "mailto:"]);
 
@@ -12,12 +14,9 @@ export function externalAddress(href: unknown): URL | undefined {
   }
 }
 
-/** Whether this page can hand an address to the person's own browser. */
-export function canOpenExternal(): boolean {
-  return !("go" in window && "runtime" in window);
-}
-
-/** The one place that opens an address outside Toolshed, after the person confirmed it. */
-export function openExternal(address: URL): void {
-  if (canOpenExternal()) window.open(address.href, "_blank", "noopener,noreferrer");
+/** The one place that opens an address outside Toolshed, after the person confirmed it. Rejects with KernelError. */
+export async function openExternal(address: URL): Promise<void> {
+  const own = desktop();
+  if (own) await own.open(address);
+  else window.open(address.href, "_blank", "noopener,noreferrer");
 }

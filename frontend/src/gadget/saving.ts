@@ -1,3 +1,5 @@
+import { desktop } from "../kernel/desktop";
+
 /** A file that a gadget offers; nothing in it is believed. */
 export interface OfferedFile {
   /** A name that is safe to be a file's on every system. */
@@ -85,13 +87,14 @@ export function sizeInWords(bytes: number): string {
   return `${Math.ceil((10 * bytes) / 1_048_576) / 10} MB`;
 }
 
-/** Whether this page can save a file: the window's web engine has no way yet. */
-export function canSave(): boolean {
-  return !("go" in window && "runtime" in window);
+/** The one place that saves a gadget's file, after the person confirmed it. In the window it asks where. Rejects with KernelError. */
+export async function saveFile({ name, blob }: OfferedFile): Promise<void> {
+  const own = desktop();
+  if (own) await own.save(name, blob);
+  else download(name, blob);
 }
 
-/** The one place that saves a gadget's file, after the person confirmed it. */
-export function saveFile({ name, blob }: OfferedFile): void {
+function download(name: string, blob: Blob): void {
   // Of no type that a browser opens by itself.
   const address = URL.createObjectURL(new Blob([blob], { type: "application/octet-stream" }));
   const link = Object.assign(document.createElement("a"), { href: address, download: name });

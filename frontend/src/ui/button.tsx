@@ -22,7 +22,7 @@ export function Button({
   return (
     <button
       type="button"
-      className={`ease inline-flex h-8 items-center justify-center gap-1.5 rounded-control px-3 text-13 font-medium whitespace-nowrap disabled:opacity-50 ${looks[look]} ${className}`}
+      className={`ease inline-flex h-8 items-center justify-center gap-1.5 rounded-control px-3 text-13 font-medium whitespace-nowrap disabled:opacity-50 aria-disabled:opacity-50 ${looks[look]} ${className}`}
       {...rest}
     >
       {Glyph && <Glyph size={16} aria-hidden />}

@@ -10,6 +10,7 @@ export function Confirm({
   yes,
   no = "Cancel",
   danger,
+  busy,
   onYes,
   onClose,
 }: {
@@ -19,6 +20,8 @@ export function Confirm({
   yes?: string;
   no?: string;
   danger?: boolean;
+  /** What was agreed to is under way: the answer cannot be given twice, and keeps the focus meanwhile. */
+  busy?: boolean;
   onYes: () => void;
   onClose: () => void;
 }) {
@@ -40,7 +43,7 @@ export function Confirm({
               {no}
             </Button>
             {yes && (
-              <Button look={danger ? "danger" : "primary"} onClick={onYes}>
+              <Button look={danger ? "danger" : "primary"} aria-disabled={busy} onClick={busy ? undefined : onYes}>
                 {yes}
               </Button>
             )}
