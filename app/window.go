@@ -42,13 +42,14 @@ func RunWindow(ctx context.Context, p *Program, files fs.FS) error {
 	}
 	desktop := newDesktop(openMemory(p.Profile.Folder()), p.log)
 	ready := harden(chosenLayers())
+	watchWindow(desktop)
 	closed := make(chan struct{})
 	err = wails.Run(&options.App{
 		Title:            "Toolshed",
-		Width:            1280,
-		Height:           820,
-		MinWidth:         480,
-		MinHeight:        360,
+		Width:            usualWidth,
+		Height:           usualHeight,
+		MinWidth:         leastWidth,
+		MinHeight:        leastHeight,
 		BackgroundColour: &options.RGBA{R: 0xfa, G: 0xf9, B: 0xf7, A: 255},
 		AssetServer:      &assetserver.Options{Handler: afterHardening(ready, desktop.handler(pipe.handler(assets)))},
 		Bind:             []any{pipe, desktop},
@@ -64,6 +65,7 @@ func RunWindow(ctx context.Context, p *Program, files fs.FS) error {
 	})
 	close(closed)
 	cancel()
+	desktop.keep()
 	pipe.wait(shutdownLimit)
 	if n := rejectedMessages(); n > 0 {
 		p.log.Warn("frames tried to command the program and were turned away", "messages", n)

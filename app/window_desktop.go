@@ -4,9 +4,11 @@ package app
 
 import (
 	"context"
+	"image"
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/wailsapp/wails/v2/pkg/runtime"
 
@@ -20,9 +22,15 @@ type Desktop struct {
 	memory *memory
 	saves  *saves
 
-	mu     sync.Mutex
-	window context.Context
+	mu      sync.Mutex
+	window  context.Context
+	keeping *time.Timer // runs until the place is remembered
+	place   place
+	screens []image.Rectangle
 }
+
+// keepAfter is how long the window stands still before its place is remembered: a drag moves it many times a second.
+const keepAfter = 500 * time.Millisecond
 
 func newDesktop(m *memory, log *slog.Logger) *Desktop {
 	d := &Desktop{log: log, memory: m}
@@ -63,3 +71,61 @@ func (d *Desktop) ChooseFile(name string, size int64) FileChoice { return d.save
 
 // OpenAddress opens an address in the person's browser or mail program. It answers with what went wrong, or nothing.
 func (d *Desktop) OpenAddress(address string) *api.Problem { return openAddress(address) }
+
+// begins answers where the window goes, and makes its page as large as it was.
+func (d *Desktop) begins(screens []image.Rectangle) place {
+	kept := d.memory.recall()
+	if zoom := kept.zoom(); zoom != usualZoom {
+		zoomWindow(zoom)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.place = kept.placeFor(screens)
+	return d.place
+}
+
+// stands is told where the window stands. One that is maximised goes back to where it was before when it is not any more.
+func (d *Desktop) stands(p place, screens []image.Rectangle) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.Maximised {
+		before := d.place
+		before.Maximised = true
+		p = before
+	}
+	d.place, d.screens = p, screens
+	if d.keeping == nil {
+		d.keeping = time.AfterFunc(keepAfter, d.keep)
+	} else {
+		d.keeping.Reset(keepAfter)
+	}
+}
+
+// keep remembers where the window stands, if that was told.
+func (d *Desktop) keep() {
+	d.mu.Lock()
+	p, screens := d.place, d.screens
+	d.mu.Unlock()
+	if screens == nil {
+		return
+	}
+	d.remember(func(kept *remembered) { kept.stand(p, screens) })
+}
+
+// remember changes the memory. What it cannot keep is set up again by hand the next time.
+func (d *Desktop) remember(change func(*remembered)) {
+	if err := d.memory.change(change); err != nil {
+		d.log.Warn("the window's place and size are not remembered", "error", err)
+	}
+}
+
+// Zoom makes the page larger if by is positive, smaller if it is negative, and as usual if it is 0.
+func (d *Desktop) Zoom(by int) {
+	d.remember(func(kept *remembered) {
+		kept.Zoom = zoomed(kept.zoom(), by)
+		zoomWindow(kept.Zoom) // here, so that the last of several is the one that is remembered
+	})
+}
+
+// FullScreen lets the window fill the screen, or no longer.
+func (d *Desktop) FullScreen() { toggleFullScreen() }

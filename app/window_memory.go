@@ -17,7 +17,10 @@ import (
 
 // remembered is what the window keeps from one start to the next on this machine.
 type remembered struct {
-	Folder string `json:"folder,omitempty"` // where the person saved a file last
+	Folder string           `json:"folder,omitempty"` // where the person saved a file last
+	Places map[string]place `json:"places,omitempty"` // by arrangement of screens; not changed in place
+	Last   *place           `json:"last,omitempty"`   // the newest of them
+	Zoom   int              `json:"zoom,omitempty"`   // per cent
 }
 
 // memory is the file window.json of the data folder. One that is missing or cannot be read is an empty one: nothing in it is

@@ -7,6 +7,11 @@ import (
 	"path/filepath"
 )
 
+// The window is not opened on these systems yet (see harden_other.go), so what it remembers is not applied there either.
+func watchWindow(*Desktop) {}
+func zoomWindow(int)       {}
+func toggleFullScreen()    {}
+
 // endDialogs has nothing to do: the window library ends its dialogs with the window.
 func endDialogs() {}
 

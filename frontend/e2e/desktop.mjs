@@ -1,5 +1,6 @@
 // The real window on an X display: starting and killing it, mouse and keyboard through xdotool, pictures of it.
 import { execFile, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -25,8 +26,8 @@ export class Desktop extends Program {
     return new Desktop((await Program.make()).root);
   }
 
-  /** Opens the window and waits until the window system has it. */
-  async openWindow({ attack = false, environment = {} } = {}) {
+  /** Opens the window and waits until the window system has it. Without sized it stays as large as it comes. */
+  async openWindow({ attack = false, environment = {}, sized = true } = {}) {
     const path = resolve(binary, attack ? "../attack/toolshed-window" : "../toolshed-window");
     const child = spawn(path, ["open"], { env: { ...this.environment, ...environment }, stdio: ["ignore", "inherit", "pipe"] });
     this.child = child;
@@ -41,8 +42,30 @@ export class Desktop extends Program {
       const { stdout } = await run("xdotool", ["search", "--onlyvisible", "--pid", String(child.pid), "--name", "^Toolshed$"]).catch(() => ({ stdout: "" }));
       return stdout.trim().split("\n").at(-1);
     });
-    await run("xdotool", ["windowsize", "--sync", this.window, "1280", "820"]);
+    if (sized) await this.resize(1280, 820);
     await run("xdotool", ["windowactivate", "--sync", this.window]);
+  }
+
+  async resize(width, height) {
+    const now = await this.geometry();
+    // With --sync a change to what is already there never ends.
+    if (now.width !== width || now.height !== height) await run("xdotool", ["windowsize", "--sync", this.window, width, height].map(String));
+  }
+
+  async move(x, y) {
+    await run("xdotool", ["windowmove", this.window, x, y].map(String));
+  }
+
+  /** Where the window is and how large. */
+  async geometry() {
+    const { stdout } = await run("xdotool", ["getwindowgeometry", "--shell", this.window]);
+    const { X, Y, WIDTH, HEIGHT } = Object.fromEntries(stdout.trim().split("\n").map((line) => line.split("=")));
+    return { x: Number(X), y: Number(Y), width: Number(WIDTH), height: Number(HEIGHT) };
+  }
+
+  /** What the window remembers. */
+  async remembered() {
+    return JSON.parse(await readFile(`${this.data}/window.json`, "utf8").catch(() => "{}"));
   }
 
   async key(...names) {

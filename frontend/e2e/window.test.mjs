@@ -85,3 +85,38 @@ test("a signal ends the window cleanly", async () => {
   await desktop.painted();
   assert.deepEqual(await desktop.end("SIGTERM"), { code: 0, signal: null });
 });
+
+test("the window comes back where it was, as large as it was; F11 and zoom are the window's", async () => {
+  await desktop.openWindow({ sized: false });
+  await desktop.move(60, 70);
+  await desktop.resize(900, 600);
+  await until("the place", async () => (await desktop.remembered()).last?.width === 900);
+  await desktop.painted();
+  const stood = await desktop.geometry();
+  await desktop.key("F11");
+  await until("a full screen", async () => (await desktop.geometry()).width === 1400);
+  await desktop.key("F11");
+  await until("the place before", async () => (await desktop.geometry()).width === 900);
+  await desktop.key("ctrl+plus", "ctrl+equal", "ctrl+minus", "ctrl+plus");
+  await until("the zoom", async () => (await desktop.remembered()).zoom === 125);
+  await picture("zoomed");
+  await desktop.end("SIGKILL");
+  await desktop.openWindow({ sized: false });
+  await until("the same place", async () => JSON.stringify(await desktop.geometry()) === JSON.stringify(stood));
+  await desktop.painted();
+  await desktop.still();
+  await picture("zoomed-again");
+  await desktop.end();
+
+  // Whatever stands in the file, the window is on the screen; a maximised one comes back maximised.
+  const layout = Object.keys((await desktop.remembered()).places)[0];
+  for (const [places, check] of [
+    [{ [layout]: { x: 90_000, y: -7, width: 1e15, height: -3 } }, (now) => now.x >= 0 && now.width <= 1400 && now.x < 24 && now.height >= 360],
+    [{ [layout]: { x: 100, y: 100, width: 700, height: 500, maximised: true } }, (now) => now.width === 1400],
+  ]) {
+    await writeFile(`${desktop.data}/window.json`, JSON.stringify({ places }));
+    await desktop.openWindow({ sized: false });
+    await until(JSON.stringify(places), async () => check(await desktop.geometry()));
+    await desktop.end();
+  }
+});

@@ -7,12 +7,18 @@ export interface Desktop {
   save(name: string, blob: Blob): Promise<boolean>;
   /** Opens an address in the person's browser or mail program. Rejects with KernelError. */
   open(address: URL): Promise<void>;
+  /** Makes the page larger (above 0), smaller (below), or as large as usual (0). It is remembered. */
+  zoom(by: number): void;
+  /** Lets the window fill the screen, or no longer. */
+  fullScreen(): void;
 }
 
 /** The bound methods of app.Desktop, and the way its handler is reached. */
 export interface DesktopSurroundings {
   ChooseFile(name: string, size: number): Promise<{ ticket?: string; problem?: Problem }>;
   OpenAddress(address: string): Promise<Problem | null>;
+  Zoom(by: number): Promise<void>;
+  FullScreen(): Promise<void>;
   fetch(path: string, init: RequestInit): Promise<Response>;
 }
 
@@ -34,6 +40,8 @@ export function desktopOf(around: DesktopSurroundings): Desktop {
       const problem = await around.OpenAddress(address.href);
       if (problem) throw new KernelError(problem);
     },
+    zoom: (by) => void around.Zoom(by),
+    fullScreen: () => void around.FullScreen(),
   };
 }
 

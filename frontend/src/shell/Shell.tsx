@@ -1,5 +1,6 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import type { Gadget, State } from "../kernel/api.gen";
+import { desktop as ownDesktop } from "../kernel/desktop";
 import { useConnection, useKernel } from "../kernel/react";
 import { GadgetFrame } from "../gadget/GadgetFrame";
 import { ConsolePanel } from "../features/console/ConsolePanel";
@@ -28,9 +29,10 @@ export function Shell({ state }: { state: State }) {
   const { own, tell, forget } = useOwnNotices();
   const doing = useActions(kernel, step, setPrefs, tell);
   const { actions } = doing;
+  const desktop = useMemo(ownDesktop, []);
   const at = place(trail.here, state);
   const full = doing.full && !!at?.gadget;
-  const scene: Scene = { state, trail, online, full, sidebar: prefs.sidebar, console: prefs.console };
+  const scene: Scene = { state, trail, online, full, sidebar: prefs.sidebar, console: prefs.console, desktop };
   const app = appCommands(scene, actions);
   const view = viewCommands(scene, actions);
   const everywhere = [...app, ...view, ...(at?.gadget ? gadgetCommands(scene, actions, at.workspace, at.gadget) : [])];

@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type { State } from "../kernel/api.gen";
+import type { Desktop } from "../kernel/desktop";
 import { appCommands, gadgetCommands, paletteCommands, viewCommands, workspaceCommands, type Actions, type Scene } from "./commands";
 import { readPrefs } from "./prefs";
 import { loss } from "./RemoveDialog";
@@ -30,7 +31,8 @@ const scene = (more: Partial<Scene> = {}): Scene => ({
 
 test("no two commands share an id or a shortcut", () => {
   const act = actions();
-  const all = [...paletteCommands(scene(), act), ...appCommands(scene(), act).filter((c) => c.id === "palette")];
+  const desktop: Desktop = { save: vi.fn(), open: vi.fn(), zoom: vi.fn(), fullScreen: vi.fn() };
+  const all = [...paletteCommands(scene({ desktop }), act), ...appCommands(scene(), act).filter((c) => c.id === "palette")];
   const ids = all.map((c) => c.id);
   expect(new Set(ids).size).toBe(ids.length);
   const keys = all.flatMap((c) => c.keys ?? []);

@@ -3,9 +3,12 @@ import {
   ArrowLeftIcon,
   ArrowRightIcon,
   ArrowsOutSimpleIcon,
+  CornersOutIcon,
   FolderIcon,
   HouseIcon,
   MagnifyingGlassIcon,
+  MagnifyingGlassMinusIcon,
+  MagnifyingGlassPlusIcon,
   PencilSimpleIcon,
   PlusIcon,
   SidebarSimpleIcon,
@@ -15,6 +18,7 @@ import {
   type Icon,
 } from "@phosphor-icons/react";
 import type { Gadget, GadgetRef, State, Workspace } from "../kernel/api.gen";
+import type { Desktop } from "../kernel/desktop";
 import type { Command } from "../ui/command";
 import { gadgetIcon } from "../ui/gadget_icon";
 import { place, type Route, type Trail } from "./routing";
@@ -27,6 +31,8 @@ export interface Scene {
   full: boolean;
   sidebar: boolean;
   console: boolean;
+  /** The program's own window, if the page runs in it. */
+  desktop?: Desktop;
 }
 
 /** What commands can do. */
@@ -53,6 +59,17 @@ export function appCommands(scene: Scene, act: Actions): Command[] {
     { id: "back", label: "Back", icon: ArrowLeftIcon, keys: "Alt+ArrowLeft", enabled: trail.past.length > 0, run: act.back },
     { id: "forward", label: "Forward", icon: ArrowRightIcon, keys: "Alt+ArrowRight", enabled: trail.future.length > 0, run: act.forward },
     { id: "sidebar", label: scene.sidebar ? "Hide sidebar" : "Show sidebar", icon: SidebarSimpleIcon, keys: "Mod+B", enabled: true, run: () => act.setSidebar(!scene.sidebar) },
+  ];
+}
+
+/** Commands about the program's own window; a browser has its own. */
+export function windowCommands({ desktop }: Scene): Command[] {
+  if (!desktop) return [];
+  return [
+    { id: "window.full", label: "Window full screen", hint: "fullscreen", icon: CornersOutIcon, keys: "F11", enabled: true, run: desktop.fullScreen },
+    { id: "window.larger", label: "Zoom in", hint: "larger text", icon: MagnifyingGlassPlusIcon, keys: "Mod+=", enabled: true, run: () => desktop.zoom(1) },
+    { id: "window.smaller", label: "Zoom out", hint: "smaller text", icon: MagnifyingGlassMinusIcon, keys: "Mod+-", enabled: true, run: () => desktop.zoom(-1) },
+    { id: "window.usual", label: "Zoom to 100 %", hint: "reset actual size", icon: MagnifyingGlassIcon, keys: "Mod+0", enabled: true, run: () => desktop.zoom(0) },
   ];
 }
 
@@ -123,6 +140,7 @@ export function paletteCommands(scene: Scene, act: Actions): Command[] {
     ...goTo,
     ...make,
     ...appCommands(scene, act).filter((c) => c.id !== "palette"),
+    ...windowCommands(scene),
     ...(at ? workspaceCommands(scene, act, at.workspace) : []),
   ];
 }
