@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,8 +51,9 @@ func (a attack) tried(t *testing.T) bool {
 	return a.works(start(t))
 }
 
-// hasty shortens the patience of a server that has some, so that its end is seen soon.
+// hasty shortens the patience of a server that has some, so that its end is seen soon, and counts who arrives.
 func hasty(s *Server) {
+	s.crowd.Listener = &door{Listener: s.crowd.Listener}
 	s.hello = 300 * time.Millisecond
 	for _, limit := range []*time.Duration{&s.http.ReadHeaderTimeout, &s.http.ReadTimeout, &s.http.WriteTimeout, &s.http.IdleTimeout} {
 		if *limit > 0 {
@@ -346,9 +348,21 @@ func patienceAttacks() []attack {
 	}
 }
 
+// door counts how often a connection was asked for: at the second time the first is in the crowd, or was already.
+type door struct {
+	net.Listener
+	asked atomic.Int32
+}
+
+func (d *door) Accept() (net.Conn, error) {
+	d.asked.Add(1)
+	return d.Listener.Accept()
+}
+
 // holds says whether the server holds a connection that shows no token for longer than it should.
 func (r *running) holds() bool {
-	eventually(r.t, "the connection arrives", func() bool { return r.crowd.count() > 0 })
+	arrived := func() bool { return r.crowd.Listener.(*door).asked.Load() > 1 }
+	eventually(r.t, "the connection arrives", arrived)
 	for range 40 {
 		if r.crowd.count() == 0 {
 			return false
